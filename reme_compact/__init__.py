@@ -1,0 +1,1 @@
+"""Keep an LLM agent's context small without losing what it needs."""

@@ -1,0 +1,1 @@
+"""Wire models and typed errors; depends on nothing else of this package."""

@@ -1,0 +1,152 @@
+"""Every failure a caller can meet, as one tree of typed errors with the same four fields."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypedDict
+
+
+class ErrorFields(TypedDict):
+    """The four fields of every failure, the same in Python, HTTP, jobs and on the command line."""
+
+    code: str
+    error: str
+    message: str
+    retryable: bool
+
+
+class FieldProblem(TypedDict):
+    """One thing wrong with one field: its dotted path and what to do about it."""
+
+    path: str
+    message: str
+
+
+class ReMeError(Exception):
+    """Base of all errors raised on purpose.
+
+    Attributes:
+        code: stable, snake_case name of the cause, for programs.
+        error: name of the kind of error, equal to the class name.
+        message: what is wrong and how to mend it, for people; never message content or a credential.
+        retryable: whether the same call may succeed later without a change.
+
+    """
+
+    code: ClassVar[str] = "reme_error"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+    @property
+    def error(self) -> str:
+        """Name of the kind of error."""
+        return type(self).__name__
+
+    def fields(self) -> ErrorFields:
+        """Return the four fields as plain data."""
+        return {"code": self.code, "error": self.error, "message": self.message, "retryable": self.retryable}
+
+    def extra(self) -> dict[str, Any]:
+        """Return what an error knows beyond the four fields, as JSON."""
+        return {}
+
+
+class ReportedError(ReMeError):
+    """A failure that happened elsewhere (in a service, in a job) and arrived as its four fields."""
+
+    def __init__(self, fields: ErrorFields) -> None:
+        super().__init__(fields["message"])
+        self._fields = fields
+
+    def fields(self) -> ErrorFields:
+        """Return the four fields as they arrived."""
+        return self._fields
+
+
+class InvalidRequestError(ReMeError):
+    """The request breaks the contract; nothing was asked and nothing was changed."""
+
+    code = "invalid_request"
+
+    def __init__(self, problems: Sequence[FieldProblem]) -> None:
+        self.problems = list(problems)
+        super().__init__(
+            "; ".join(f"{p['path']}: {p['message']}" if p["path"] else p["message"] for p in problems)
+        )
+
+    def extra(self) -> dict[str, Any]:
+        """Return the single problems."""
+        return {"problems": self.problems}
+
+
+class InvalidJSONError(ReMeError):
+    """Text that should be JSON is not, or is JSON that cannot be carried faithfully."""
+
+    code = "invalid_json"
+
+
+class RequestTooLargeError(ReMeError):
+    """A body or a value is larger than the configured limit."""
+
+    code = "request_too_large"
+
+
+class TokenCounterError(ReMeError):
+    """A token counter raised, or returned something that is not a count."""
+
+    code = "token_counter_failed"
+
+
+class ConfigurationError(ReMeError):
+    """A preset, an override or an environment variable is wrong."""
+
+    code = "invalid_configuration"
+
+
+class MissingCredentialError(ConfigurationError):
+    """A decision model needs a credential that is not set."""
+
+    code = "missing_credential"
+
+
+class MissingExtraError(ConfigurationError):
+    """An optional dependency is not installed."""
+
+    code = "missing_extra"
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(
+            f"{feature} needs an optional dependency. Install it with: pip install 'reme-compact[{extra}]'"
+        )
+
+
+class ServiceUnavailableError(ReMeError):
+    """No service answers at the address that was tried."""
+
+    code = "service_unreachable"
+    retryable = True
+
+
+class DecisionModelError(ReMeError):
+    """A decision request failed.
+
+    Never raised to a caller: it becomes an entry of `stats.errors`, and the batch's results are kept.
+
+    Attributes:
+        fatal: asking again with other evidence cannot help (credentials, configuration).
+
+    """
+
+    code = "decision_model_failed"
+    retryable = True
+
+    def __init__(self, message: str, *, code: str | None = None, fatal: bool = False) -> None:
+        super().__init__(message)
+        self.fatal = fatal
+        if code is not None:
+            self._code = code
+
+    def fields(self) -> ErrorFields:
+        """Return the four fields, with this failure's own code."""
+        return {**super().fields(), "code": getattr(self, "_code", self.code), "retryable": not self.fatal}

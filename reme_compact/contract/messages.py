@@ -1,0 +1,106 @@
+"""What a history must look like to be compacted: AgentScope 2.x messages, as JSON data."""
+
+import math
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import PlainValidator, WithJsonSchema
+
+Block: TypeAlias = dict[str, Any]
+"""One content block: `text`, `thinking`, `hint`, `tool_call`, `tool_result` or `data`, with any further fields."""
+
+Message: TypeAlias = dict[str, Any]
+"""One message `{id?, role, content: [block]}`, with any further fields."""
+
+ROLES = ("user", "assistant", "system")
+
+_SCALARS = frozenset({str, int, bool, type(None)})
+_MAX_DEPTH = 200
+
+_BLOCK_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "examples": ["text", "tool_call", "tool_result"]},
+    },
+    "additionalProperties": True,
+}
+_MESSAGES_SCHEMA: dict[str, Any] = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "type": "object",
+        "required": ["role", "content"],
+        "properties": {
+            "id": {"type": "string"},
+            "role": {"enum": list(ROLES)},
+            "content": {"type": "array", "items": _BLOCK_SCHEMA},
+        },
+        "additionalProperties": True,
+    },
+}
+
+
+def check_messages(value: Any) -> list[Message]:
+    """Check the envelope of every message and that every value is JSON; copy nothing.
+
+    Raises:
+        ValueError: names the place and the fault.
+
+    """
+    if not isinstance(value, list):
+        raise ValueError("must be a list of messages")
+    if not value:
+        raise ValueError("must hold at least one message")
+    for index, message in enumerate(value):
+        _check_message(message, f"[{index}]")
+    return value
+
+
+def _check_message(message: Any, path: str) -> None:
+    if not isinstance(message, dict):
+        hint = "; pass message.model_dump(mode='json')" if hasattr(message, "model_dump") else ""
+        raise ValueError(f"{path}: must be an object{hint}")
+    if message.get("role") not in ROLES:
+        raise ValueError(f"{path}.role: must be 'user', 'assistant' or 'system'")
+    content = message.get("content")
+    if not isinstance(content, list):
+        raise ValueError(f"{path}.content: must be a list of content blocks")
+    for key, field in message.items():
+        if key == "content":
+            continue
+        _check_key(key, path)
+        if type(field) not in _SCALARS:
+            _check_json(field, f"{path}.{key}", _MAX_DEPTH)
+    for position, block in enumerate(content):
+        if not isinstance(block, dict):
+            raise ValueError(f"{path}.content[{position}]: must be a content block object")
+        for key, field in block.items():
+            if type(field) not in _SCALARS or type(key) is not str:
+                _check_key(key, f"{path}.content[{position}]")
+                _check_json(field, f"{path}.content[{position}].{key}", _MAX_DEPTH)
+
+
+def _check_key(key: Any, path: str) -> None:
+    if not isinstance(key, str):
+        raise ValueError(f"{path}: keys must be text")
+
+
+def _check_json(value: Any, path: str, depth: int) -> None:
+    if depth == 0:
+        raise ValueError(f"{path}: is nested too deeply (at most {_MAX_DEPTH} levels)")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_key(key, path)
+            if type(item) not in _SCALARS:
+                _check_json(item, f"{path}.{key}", depth - 1)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if type(item) not in _SCALARS:
+                _check_json(item, f"{path}[{index}]", depth - 1)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"{path}: must be a finite number")
+    elif not isinstance(value, str | int) and value is not None:
+        raise ValueError(f"{path}: must be JSON (found {type(value).__name__})")
+
+
+Messages = Annotated[list[Message], PlainValidator(check_messages), WithJsonSchema(_MESSAGES_SCHEMA)]

@@ -1,0 +1,1 @@
+"""Asking a decision model: task context, evidence, batches, verdicts, and the models themselves."""

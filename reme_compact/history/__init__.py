@@ -1,0 +1,1 @@
+"""Pure functions over messages: pairs, protections, excerpts, previews, edits by structural sharing."""

@@ -1,0 +1,1 @@
+"""Token counters, and the estimate of a decision request's size."""
