@@ -33,7 +33,7 @@ class CompactionOptions(BaseModel):
     preserve_recent_pairs: Count | None = Field(
         default=None,
         ge=0,
-        description="When set, takes the place of preserve_recent_messages: the last N tool pairs are kept wherever "
+        description="When set, replaces preserve_recent_messages: the last N tool pairs are kept wherever "
         "they stand. Use it when one message holds a whole agent turn.",
     )
     evidence_chars: Count = Field(

@@ -30,9 +30,7 @@ class CallDecision(BaseModel):
     call_id: str
     action: Action
     reason: DecisionReason
-    probability: float | None = Field(
-        default=None, ge=0, le=1, description="That the result is still needed."
-    )
+    probability: float | None = Field(default=None, ge=0, le=1, description="That the result is still needed.")
     source_ref: str | None = None
 
 

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from reme_compact.contract.errors import InvalidJSONError
 
 MAX_DEPTH = 200
-"""Deepest nesting of arrays and objects that is accepted. Pydantic and JSON writers recurse, so more would fail later."""
+"""Deepest nesting of arrays and objects that is accepted; JSON writers recurse, so more would fail later."""
 
 
 def parse_json(text: str | bytes | bytearray) -> Any:
@@ -25,9 +25,7 @@ def parse_json(text: str | bytes | bytearray) -> Any:
 
     """
     try:
-        value = json.loads(
-            text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite
-        )
+        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
     except InvalidJSONError:
         raise
     except RecursionError:

@@ -66,7 +66,7 @@ def _model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[Bas
 
 
 def _element(kind: Any) -> Any:
-    """The value type of a mapping or the element type of a list."""
+    """Return the value type of a mapping or the element type of a list."""
     for option in _options(kind):
         origin, arguments = get_origin(option), get_args(option)
         if isinstance(origin, type) and arguments and issubclass(origin, Mapping | Sequence):
