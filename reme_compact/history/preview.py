@@ -1,0 +1,55 @@
+"""Previews: what a replaced result reads as, and how one is recognised again."""
+
+import re
+
+import orjson
+
+from reme_compact.contract.messages import Block
+from reme_compact.history.excerpt import excerpt
+from reme_compact.history.text import has_lone_surrogate
+
+_MARKER_START = "[Compacted output. Recover from: "
+_MARKER_END = "]"
+_UNUSABLE_REFERENCE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def is_usable_source_ref(source_ref: str) -> bool:
+    """Tell whether a reference can stand in a marker: not blank, no control characters, no lone surrogates."""
+    return bool(source_ref.strip()) and not _UNUSABLE_REFERENCE.search(source_ref)
+
+
+def recovery_marker(source_ref: str) -> str:
+    """Return the last line of a preview."""
+    return f"{_MARKER_START}{source_ref}{_MARKER_END}"
+
+
+def is_preview(text: str) -> bool:
+    """Tell whether a result's text ends in a recovery marker line, whatever the reference.
+
+    White space after the marker is tolerated: hosts that store results trim or add line breaks.
+    """
+    end = len(text)
+    while end and text[end - 1].isspace():
+        end -= 1
+    if not end or text[end - 1] != _MARKER_END:
+        return False
+    line = text.rfind("\n", 0, end) + 1
+    return text.startswith(_MARKER_START, line) and end - line > len(_MARKER_START) + len(_MARKER_END)
+
+
+def preview_text(text: str, source_ref: str, preview_chars: int) -> str:
+    """Return an excerpt of at most `preview_chars` characters, then the recovery marker on a line of its own."""
+    return f"{excerpt(text, preview_chars)}\n{recovery_marker(source_ref)}"
+
+
+def is_shorter(preview: str, text: str, result: Block) -> bool:
+    """Tell whether a preview is shorter than the text it stands for, and the block smaller as JSON.
+
+    The second can fail where the first holds, when the reference is full of characters that JSON escapes.
+    """
+    if len(preview) >= len(text):
+        return False
+    if has_lone_surrogate(preview):
+        return True
+    written = len(orjson.dumps(preview))
+    return written < len(text) + 2 or written < len(orjson.dumps(result["output"]))

@@ -1,0 +1,131 @@
+"""Which rule keeps a pair intact: the first that matches, in the order of this file."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from reme_compact.contract.messages import Message
+from reme_compact.contract.request import CompactionRequest
+from reme_compact.history.pairs import Location, ToolCall
+from reme_compact.history.preview import is_preview, is_usable_source_ref
+from reme_compact.history.text import result_text
+from reme_compact.history.tool_input import read_tool_input
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A pair that no rule protects.
+
+    Attributes:
+        call: the pair.
+        result_at: where its result stands.
+        tool: the tool's name.
+        tool_input: the call's input.
+        text: the result's text.
+        source_ref: under which the host keeps the original.
+    """
+
+    call: ToolCall
+    result_at: Location
+    tool: str
+    tool_input: dict[str, Any]
+    text: str
+    source_ref: str
+
+
+class ProtectionRules:
+    """The rules of one request, prepared so that checking a pair costs the same in any history."""
+
+    def __init__(self, request: CompactionRequest, calls: list[ToolCall]) -> None:
+        self._source_refs = request.source_refs
+        self._protected_call_ids = frozenset(request.protected_call_ids)
+        self._eligible_tool_names = frozenset(request.eligible_tool_names)
+        self._messages = request.messages
+        protected_message_ids = frozenset(request.protected_message_ids)
+        self._protected_messages = frozenset(
+            index
+            for index, message in enumerate(request.messages)
+            if protected_message_ids and _message_id(message) in protected_message_ids
+        )
+        pairs_kept = request.options.preserve_recent_pairs
+        self._recent_pairs = _last_pairs(calls, pairs_kept) if pairs_kept is not None else frozenset()
+        self._first_recent_message = (
+            len(request.messages)
+            if pairs_kept is not None
+            else len(request.messages) - request.options.preserve_recent_messages
+        )
+
+    def check(self, call: ToolCall) -> str | Candidate:
+        """Return the name of the rule that protects a pair, or the pair as a candidate."""
+        result, result_at = call.result, call.result_at
+        if result is None or result_at is None:
+            return call.pairing_rule or "result_missing"
+        rule = self._rule_of_place(call, result_at)
+        if rule is not None:
+            return rule
+        tool = call.call.get("name")
+        if not isinstance(tool, str) or tool not in self._eligible_tool_names:
+            return "tool_not_eligible"
+        if call.call.get("state") != "finished":
+            return "call_not_finished"
+        if result.get("state") != "success":
+            return "result_not_success"
+        if result.get("name") != tool:
+            return "name_mismatch"
+        text = result_text(result)
+        if text is None:
+            return "not_text"
+        tool_input = read_tool_input(call.call)
+        if tool_input is None:
+            return "invalid_input"
+        source_ref = self._source_refs.get(call.call_id)
+        if source_ref is None:
+            return "no_source_ref"
+        if not is_usable_source_ref(source_ref):
+            return "invalid_source_ref"
+        if is_preview(text):
+            return "already_compacted"
+        return Candidate(call, result_at, tool, tool_input, text, source_ref)
+
+    def _rule_of_place(self, call: ToolCall, result_at: Location) -> str | None:
+        """Apply the rules that look at where a pair stands and what the host said about it."""
+        first, last = call.call_at[0], result_at[0]
+        if first == 0:
+            return "first_message"
+        if self._messages[first]["role"] == "system" or self._messages[last]["role"] == "system":
+            return "system_message"
+        if last >= self._first_recent_message or call.id in self._recent_pairs:
+            return "recent"
+        if first in self._protected_messages or last in self._protected_messages:
+            return "protected_message"
+        if call.call_id in self._protected_call_ids:
+            return "protected_call"
+        return None
+
+
+def unmatched_names(request: CompactionRequest, calls: list[ToolCall]) -> Iterator[tuple[str, list[str]]]:
+    """Yield each protection list with those of its entries that match nothing in the history."""
+    seen_messages = {_message_id(message) for message in request.messages}
+    seen_calls = {call.call_id for call in calls}
+    seen_tools = {name for call in calls if isinstance(name := call.call.get("name"), str)}
+    for field, wanted, seen in (
+        ("protected_message_ids", request.protected_message_ids, seen_messages),
+        ("protected_call_ids", request.protected_call_ids, seen_calls),
+        ("eligible_tool_names", request.eligible_tool_names, seen_tools),
+    ):
+        missing = [name for name in dict.fromkeys(wanted) if name not in seen]
+        if missing:
+            yield field, missing
+
+
+def _message_id(message: Message) -> str | None:
+    value = message.get("id")
+    return value if isinstance(value, str) else None
+
+
+def _last_pairs(calls: list[ToolCall], count: int) -> frozenset[str]:
+    """Return the decision ids of the last pairs, by where their results stand."""
+    if count == 0:
+        return frozenset()
+    paired = sorted((call.result_at, call.id) for call in calls if call.result_at is not None)
+    return frozenset(decision_id for _, decision_id in paired[-count:])

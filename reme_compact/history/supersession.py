@@ -1,0 +1,78 @@
+"""What later calls say about an earlier result: seen again, or read anew.
+
+These are facts about the whole history. A decision model is shown one batch at a time and could not know them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from reme_compact.history.pairs import ToolCall
+from reme_compact.history.protection import Candidate
+from reme_compact.history.text import result_text
+from reme_compact.history.tool_input import read_tool_input, tool_input_text
+
+_TARGET_KEYS = ("path", "file_path", "filepath", "file", "filename", "url", "uri", "target")
+_SAMPLE = 64
+
+
+@dataclass(slots=True)
+class Supersession:
+    """Later successful results that may stand in for one.
+
+    Attributes:
+        same_result_later: the identical text stands in a later result.
+        same_input: number of later results of the same tool for the same input.
+        same_target: number of later results of the same tool for the same file or address, whatever else differs.
+    """
+
+    same_result_later: bool = False
+    same_input: int = 0
+    same_target: int = 0
+
+
+def find_supersession(candidates: Iterable[Candidate], calls: list[ToolCall]) -> dict[str, Supersession]:
+    """Return, by decision id, what later calls say about each candidate.
+
+    One pass from the newest call back, so the cost does not depend on how often anything repeats.
+    """
+    wanted = {candidate.call.id: candidate for candidate in candidates}
+    tools = {candidate.tool for candidate in wanted.values()}
+    found: dict[str, Supersession] = {}
+    inputs: dict[tuple[str, str], int] = {}
+    targets: dict[tuple[str, str], int] = {}
+    results: dict[tuple[int, str, str], list[str]] = {}
+    for call in reversed(calls):
+        tool = call.call.get("name")
+        if call.result is None or call.result.get("state") != "success" or tool not in tools:
+            continue
+        candidate = wanted.get(call.id)
+        text = candidate.text if candidate else result_text(call.result)
+        tool_input = candidate.tool_input if candidate else read_tool_input(call.call)
+        if text is None or tool_input is None:
+            continue
+        input_key = (tool, tool_input_text(call.call))
+        target = target_of(tool_input)
+        sample = (len(text), text[:_SAMPLE], text[-_SAMPLE:])
+        same_length = results.setdefault(sample, [])
+        if candidate:
+            found[call.id] = Supersession(
+                same_result_later=text in same_length,
+                same_input=inputs.get(input_key, 0),
+                same_target=targets.get((tool, target), 0) if target else 0,
+            )
+        inputs[input_key] = inputs.get(input_key, 0) + 1
+        if target:
+            targets[tool, target] = targets.get((tool, target), 0) + 1
+        if not same_length:
+            same_length.append(text)
+    return found
+
+
+def target_of(tool_input: dict[str, Any]) -> str | None:
+    """Return the file or address that a call is about, where its input names one."""
+    for key in _TARGET_KEYS:
+        value = tool_input.get(key)
+        if isinstance(value, str) and value:
+            return value
+    return None
