@@ -1,0 +1,86 @@
+"""Estimate the tokens of text from its bytes alone: fast, additive over parts, and rarely too low.
+
+Every byte falls into one of 16 classes, and every pair of neighbouring classes has a fixed weight: a letter that
+continues a word costs little, one that begins a word after a digit costs nearly a token. That is enough to tell
+prose from base64, and needs no tokenizer, no table of words and no loop over characters.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from reme_compact.tokens.estimate_weights import CLASS_OF_BYTE, SCALE, WEIGHTS
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_CHUNK_BYTES = 4 * 1024 * 1024
+
+
+def estimate_tokens(text: str | bytes) -> int:
+    """Return the estimated number of tokens of one text."""
+    return estimate_parts([text if isinstance(text, bytes) else encode(text)])[0]
+
+
+def estimate_parts(parts: Sequence[bytes]) -> list[int]:
+    """Return the estimated number of tokens of each part, each rounded up.
+
+    The sum over parts is an estimate for the parts joined, so sizes can be added up and never measured again.
+    """
+    result: list[int] = []
+    for chunk in _chunks(parts):
+        result.extend(_estimate_chunk(chunk))
+    return result
+
+
+def encode(text: str) -> bytes:
+    """Write text as UTF-8, lone surrogates as question marks (their size, not their value, matters here)."""
+    return text.encode("utf-8", "replace")
+
+
+def _chunks(parts: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
+    """Group parts so that the arrays of one pass stay small."""
+    begin, size = 0, 0
+    for index, part in enumerate(parts):
+        size += len(part)
+        if size >= _CHUNK_BYTES:
+            yield parts[begin : index + 1]
+            begin, size = index + 1, 0
+    if begin < len(parts):
+        yield parts[begin:]
+
+
+def _estimate_chunk(parts: Sequence[bytes]) -> list[int]:
+    import numpy as np  # noqa: PLC0415 - keeps importing the package light
+
+    # A line break before each part makes it begin as a line does, whatever stands before it.
+    joined = b"\n".join([b"", *parts])
+    classes = np.frombuffer(joined.translate(CLASS_OF_BYTE), dtype=np.uint8)
+    pairs = (classes[:-1] << 4) | classes[1:]
+    weights = np.frombuffer(pairs.tobytes().translate(_weight_table()), dtype=np.uint8)
+    lengths = np.fromiter((len(part) + 1 for part in parts), dtype=np.int64, count=len(parts))
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    sums = _sums(weights, starts, ends)
+    return [int(value) for value in -(-sums // SCALE)]
+
+
+def _sums(weights: "np.ndarray[Any, Any]", starts: "np.ndarray[Any, Any]", ends: "np.ndarray[Any, Any]") -> Any:
+    """Sum the weights of each part; the weight of the line break that ends a part belongs to no part."""
+    import numpy as np  # noqa: PLC0415
+
+    occupied = ends - starts > 1
+    sums = np.zeros(len(starts), dtype=np.int64)
+    if occupied.any():
+        bounds = np.empty(2 * int(occupied.sum()), dtype=np.int64)
+        bounds[0::2] = starts[occupied]
+        bounds[1::2] = ends[occupied] - 1
+        if bounds[-1] == len(weights):
+            bounds = bounds[:-1]
+        sums[occupied] = np.add.reduceat(weights, bounds, dtype=np.int64)[0::2]
+    return sums
+
+
+@cache
+def _weight_table() -> bytes:
+    return bytes(WEIGHTS)
