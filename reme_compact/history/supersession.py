@@ -44,7 +44,9 @@ def find_supersession(candidates: Iterable[Candidate], calls: list[ToolCall]) ->
     results: dict[tuple[int, str, str], list[str]] = {}
     for call in reversed(calls):
         tool = call.call.get("name")
-        if call.result is None or call.result.get("state") != "success" or tool not in tools:
+        if not isinstance(tool, str) or tool not in tools:
+            continue
+        if call.result is None or call.result.get("state") != "success":
             continue
         candidate = wanted.get(call.id)
         text = candidate.text if candidate else result_text(call.result)

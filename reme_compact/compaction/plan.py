@@ -1,0 +1,128 @@
+"""Everything that is known before the decision model is asked: pairs, protections, candidates, requests."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from reme_compact.contract.request import CompactionRequest
+from reme_compact.decision.batching import Packing, pack_units
+from reme_compact.decision.context import build_task_context
+from reme_compact.decision.evidence import build_evidence_unit
+from reme_compact.history.pairs import Pairing, ToolCall, pair_tool_blocks
+from reme_compact.history.preview import is_shorter, preview_text
+from reme_compact.history.protection import Candidate, ProtectionRules, unmatched_names
+from reme_compact.history.supersession import find_supersession
+
+_NAMED_AT_MOST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A candidate that can get shorter, and what would stand in its place."""
+
+    candidate: Candidate
+    preview: str
+
+    @property
+    def saved_chars(self) -> int:
+        """Characters of text that the replacement saves."""
+        return len(self.candidate.text) - len(self.preview)
+
+
+@dataclass(slots=True)
+class Plan:
+    """What a compaction may do.
+
+    Attributes:
+        request: the request, its messages a snapshot.
+        calls: every tool call with an id, in order.
+        protected: per decision id, the rule that protects the pair.
+        candidates: per decision id, the pairs that no rule protects.
+        replacements: per decision id, the candidates that can get shorter.
+        packing: the decision requests.
+        unobserved: per decision id, why a replacement was not asked about.
+        warnings: what a host should look into.
+    """
+
+    request: CompactionRequest
+    calls: list[ToolCall]
+    protected: dict[str, str] = field(default_factory=dict)
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    replacements: dict[str, Replacement] = field(default_factory=dict)
+    packing: Packing = field(default_factory=lambda: Packing([], []))
+    unobserved: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def asked(self) -> int:
+        """Number of candidates that the decision model is asked about."""
+        return sum(len(batch.questions) for batch in self.packing.batches)
+
+
+def plan_compaction(request: CompactionRequest, *, ask: bool) -> Plan:
+    """Pair, protect and, when `ask` says that a decision is needed, pack the rest into decision requests."""
+    pairing = pair_tool_blocks(request.messages)
+    plan = Plan(request, pairing.calls)
+    plan.warnings.extend(_warnings(request, pairing))
+    rules = ProtectionRules(request, pairing.calls)
+    for call in pairing.calls:
+        found = rules.check(call)
+        if isinstance(found, Candidate):
+            plan.candidates[call.id] = found
+        else:
+            plan.protected[call.id] = found
+    if not ask or not plan.candidates:
+        return plan
+    for decision_id, candidate in plan.candidates.items():
+        preview = preview_text(candidate.text, candidate.source_ref, request.options.preview_chars)
+        if is_shorter(preview, candidate.text, candidate.call.result or {}):
+            plan.replacements[decision_id] = Replacement(candidate, preview)
+    _pack(plan)
+    return plan
+
+
+def _pack(plan: Plan) -> None:
+    """Turn replacements into decision requests, and say of the others why they are not asked about."""
+    request = plan.request
+    context = build_task_context(request)
+    if context is None:
+        plan.unobserved = dict.fromkeys(plan.candidates, "no_goal")
+        plan.warnings.append(
+            "Neither a goal, a next action nor a user text says what the agent is doing, so nothing was asked and "
+            "every candidate is kept. Pass goal or next_action."
+        )
+        return
+    superseded = find_supersession((item.candidate for item in plan.replacements.values()), plan.calls)
+    units = []
+    for decision_id, replacement in plan.replacements.items():
+        unit = build_evidence_unit(replacement.candidate, superseded.get(decision_id), request.options.evidence_chars)
+        if unit is None:
+            plan.unobserved[decision_id] = "lone_surrogate"
+        else:
+            units.append(unit)
+    plan.packing = pack_units(units, context, request.options)
+    plan.unobserved.update(dict.fromkeys(plan.packing.oversized, "oversized"))
+    if plan.packing.oversized:
+        plan.warnings.append(
+            f"{len(plan.packing.oversized)} results do not fit into a decision request alone and are kept. "
+            "Lower evidence_chars, or raise max_state_tokens and max_request_tokens."
+        )
+
+
+def _warnings(request: CompactionRequest, pairing: Pairing) -> list[str]:
+    warnings = [
+        f"{field}: nothing in the history matches {_named(missing)}."
+        for field, missing in unmatched_names(request, pairing.calls)
+    ]
+    if not request.eligible_tool_names and pairing.calls:
+        warnings.append("eligible_tool_names is empty, so no tool result may be replaced.")
+    if pairing.results_without_call:
+        warnings.append(f"Tool results without a call: {_named(pairing.results_without_call)}.")
+    if pairing.blocks_without_id:
+        warnings.append(f"Tool calls or results without an id: {pairing.blocks_without_id}; they are left alone.")
+    return warnings
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_NAMED_AT_MOST])
+    more = len(names) - _NAMED_AT_MOST
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,147 @@
+"""Put a proposal together: messages, one decision per call, and the figures that explain them."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from reme_compact.compaction.plan import Plan
+from reme_compact.compaction.ranking import Application
+from reme_compact.contract.result import DecisionReason, ResultReason
+from reme_compact.decision.verdicts import Verdict, Verdicts
+from reme_compact.history.draft import Draft
+from reme_compact.history.sizes import history_chars, serialized_chars
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCounts:
+    """What the token counter said, where there is one.
+
+    Attributes:
+        before: tokens of the source.
+        after: tokens of the proposal.
+        budget: tokens that the proposal may have; null without a budget.
+        counter: name and kind of the counter, for `stats.token_counter`.
+    """
+
+    before: int | None = None
+    after: int | None = None
+    budget: int | None = None
+    counter: dict[str, Any] | None = None
+
+    @property
+    def budget_met(self) -> bool | None:
+        """Whether the proposal fits; null without a budget."""
+        if self.budget is None or self.after is None:
+            return None
+        return self.after <= self.budget
+
+    @property
+    def fits_before(self) -> bool:
+        """Whether the source already fits, so that nothing needs to be asked."""
+        return self.budget is not None and self.before is not None and self.before <= self.budget
+
+
+def build_answer(
+    plan: Plan, verdicts: Verdicts, application: Application, draft: Draft, tokens: TokenCounts
+) -> dict[str, Any]:
+    """Return the `CompactionResult` as plain data; `stats.elapsed_ms` is left to who has a clock."""
+    applied = {replacement.candidate.call.id for replacement in application.applied}
+    decisions: list[dict[str, Any]] = []
+    details: dict[str, str] = dict(plan.protected)
+    for call in plan.calls:
+        verdict = verdicts.by_unit.get(call.id)
+        reason, detail = _reason(call.id, plan, verdict, application, within_budget=tokens.fits_before)
+        if detail is not None:
+            details[call.id] = detail
+        decisions.append(
+            {
+                "id": call.id,
+                "call_id": call.call_id,
+                "action": "preview" if call.id in applied else "keep",
+                "reason": reason,
+                "probability": verdict.probability if verdict else None,
+                "source_ref": plan.request.source_refs.get(call.call_id),
+            }
+        )
+    changed = bool(applied)
+    return {
+        "schema_version": 2,
+        "messages": draft.messages,
+        "decisions": decisions,
+        "changed": changed,
+        "reason": _result_reason(plan, changed=changed, budget_met=tokens.budget_met),
+        "budget_met": tokens.budget_met,
+        "stats": _stats(plan, verdicts, application, tokens, details),
+    }
+
+
+def _reason(
+    decision_id: str, plan: Plan, verdict: Verdict | None, application: Application, *, within_budget: bool
+) -> tuple[DecisionReason, str | None]:
+    """Return a decision's reason, and the error behind it if there is one."""
+    if decision_id in plan.protected:
+        return "protected", None
+    if within_budget:
+        return "within_budget", None
+    if decision_id in plan.unobserved:
+        return "unobserved", plan.unobserved[decision_id]
+    if decision_id not in plan.replacements:
+        return "no_savings", None
+    if decision_id in application.reasons:
+        return application.reasons[decision_id], None
+    if verdict is None:
+        return "unobserved", None
+    if verdict.reason is not None:
+        return verdict.reason, verdict.detail
+    return "needed_or_uncertain", None
+
+
+def _result_reason(plan: Plan, *, changed: bool, budget_met: bool | None) -> ResultReason:
+    if budget_met is False:
+        return "budget_exceeded"
+    if changed:
+        return "compacted"
+    return "no_change" if plan.candidates else "no_candidates"
+
+
+def _stats(
+    plan: Plan, verdicts: Verdicts, application: Application, tokens: TokenCounts, details: dict[str, str]
+) -> dict[str, Any]:
+    chars_before = history_chars(plan.request.messages)
+    chars_saved = sum(
+        serialized_chars(_output_of(replacement.candidate.call.result)) - serialized_chars(replacement.preview)
+        for replacement in application.applied
+    )
+    return {
+        "messages_before": len(plan.request.messages),
+        "messages_after": len(plan.request.messages),
+        "chars_before": chars_before,
+        "chars_after": chars_before - chars_saved,
+        "tokens_before": tokens.before,
+        "tokens_after": tokens.after,
+        "candidates": len(plan.candidates),
+        "protected": len(plan.protected),
+        "state_tokens": max((batch.state_tokens for batch in plan.packing.batches), default=0),
+        "requests": verdicts.requests,
+        "usage": verdicts.usage,
+        "elapsed_ms": 0,
+        "asked": plan.asked,
+        "protected_by": dict(Counter(plan.protected.values())),
+        "details": details,
+        "errors": list(verdicts.errors.values()),
+        "warnings": [*plan.warnings, *verdicts.warnings, *_outage_warnings(plan, verdicts)],
+        "token_counter": tokens.counter,
+    }
+
+
+def _outage_warnings(plan: Plan, verdicts: Verdicts) -> list[str]:
+    """Say in words what `errors` says in numbers: an outage is not an error, and not silent."""
+    batches = len(plan.packing.batches)
+    return [
+        f"{error['batches']} of {batches} decision requests failed, their results are kept: {error['message']}"
+        for error in verdicts.errors.values()
+    ]
+
+
+def _output_of(result: dict[str, Any] | None) -> Any:
+    return result["output"] if result is not None else None

@@ -1,0 +1,208 @@
+"""The step that a host awaits."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+from anyio import to_thread
+
+from reme_compact.compaction.counting import DraftCount, count_draft
+from reme_compact.compaction.plan import Plan, plan_compaction
+from reme_compact.compaction.proposal import TokenCounts, build_answer
+from reme_compact.compaction.ranking import apply_within_budget, rank_replacements
+from reme_compact.contract.errors import InvalidRequestError
+from reme_compact.contract.request import CompactionRequest
+from reme_compact.contract.result import Response
+from reme_compact.contract.validation import unknown_key
+from reme_compact.decision.health import DecisionModelHealth
+from reme_compact.decision.injection import accept_decision_model, describe
+from reme_compact.decision.protocol import DecisionModel, OwnedDecisionModel
+from reme_compact.decision.scoring import BatchScoring
+from reme_compact.decision.verdicts import Verdicts
+from reme_compact.history.draft import Draft, snapshot
+from reme_compact.tokens.counters import AdditiveTokenCounter, TokenCounter
+
+TokenCounterFactory: TypeAlias = Callable[[], TokenCounter]
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """A compaction up to the point where the decision model is asked."""
+
+    plan: Plan
+    draft: Draft
+    counter: TokenCounter | None
+    count: DraftCount | None
+
+
+class CompactContextStep:
+    """Proposes a smaller history: `response = await step(messages=..., goal=..., ...)`.
+
+    One instance may be awaited many times at once. Pure work and the host's token counter run in a worker thread,
+    one call at a time per compaction, so the event loop stays free; the decision model is awaited on the loop.
+
+    Args:
+        as_decision_model: `"local"`, an AgentScope classifier, or anything awaitable as `model(state, questions)`
+            (see `reme_compact.decision.protocol`). It is borrowed: never closed unless `owns_decision_model`.
+        token_counter: the host's own counter, a function over the messages or an `AdditiveTokenCounter`; it is
+            called only when a request sets `max_output_tokens`.
+        token_counters: factories of registered counters, by the name that a request may use.
+        default_token_counter: the registered counter for requests that name none.
+        owns_decision_model: close the decision model when the step is closed.
+
+    Raises:
+        TypeError: `as_decision_model` cannot be awaited as a decision model, or `token_counter` is no counter.
+    """
+
+    def __init__(
+        self,
+        *,
+        as_decision_model: DecisionModel | Literal["local"] = "local",
+        token_counter: TokenCounter | None = None,
+        token_counters: Mapping[str, TokenCounterFactory] | None = None,
+        default_token_counter: str | None = None,
+        owns_decision_model: bool = False,
+    ) -> None:
+        if token_counter is not None and not callable(token_counter) and not _is_additive(token_counter):
+            raise TypeError("token_counter must be a function over messages or an AdditiveTokenCounter.")
+        self._model = accept_decision_model(as_decision_model)
+        self._owns_decision_model = owns_decision_model or as_decision_model == "local"
+        self._token_counter = token_counter
+        self._token_counters = dict(token_counters or {})
+        self._default_token_counter = default_token_counter
+        self.health = DecisionModelHealth()
+
+    async def __call__(self, **values: Any) -> Response:
+        """Propose a smaller history for a request given as its keys (see `CompactionRequest`).
+
+        The history may be appended to meanwhile; its blocks must not be changed until this returns.
+
+        Raises:
+            InvalidRequestError: the request breaks the contract.
+            TokenCounterError: the token counter failed.
+        """
+        if "messages" in values:
+            values["messages"] = snapshot(values["messages"])
+        return await self._compact(lambda: CompactionRequest.parse(values))
+
+    async def run(self, request: CompactionRequest) -> Response:
+        """Propose a smaller history for a validated request.
+
+        Raises:
+            InvalidRequestError: the request needs a token counter that there is not.
+            TokenCounterError: the token counter failed.
+        """
+        return await self._compact(lambda: request)
+
+    def describe_decision_model(self) -> dict[str, str | None]:
+        """Return backend and model name of the decision model."""
+        return describe(self._model)
+
+    async def aclose(self) -> None:
+        """Close the decision model if the step owns it."""
+        if self._owns_decision_model and isinstance(self._model, OwnedDecisionModel):
+            await self._model.aclose()
+
+    async def _compact(self, get_request: Callable[[], CompactionRequest]) -> Response:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        prepared = await to_thread.run_sync(self._prepare, get_request, abandon_on_cancel=True)
+        request = prepared.plan.request
+        verdicts = Verdicts()
+        if prepared.plan.packing.batches:
+            scoring = BatchScoring(
+                self._model,
+                prepared.plan.packing.batches,
+                deadline=started + request.options.total_timeout_seconds,
+                health=self.health,
+                now=_utc_now,
+            )
+            verdicts = await scoring.run(request.options.max_concurrency)
+        answer = await to_thread.run_sync(_finish, prepared, verdicts, abandon_on_cancel=True)
+        stats = answer["stats"]
+        stats["elapsed_ms"] = round((loop.time() - started) * 1000)
+        _log.debug(
+            "Compaction: %s, %d of %d candidates replaced", answer["reason"], _previews(answer), stats["candidates"]
+        )
+        return Response(answer=answer, metadata={"compaction": stats})
+
+    def _prepare(self, get_request: Callable[[], CompactionRequest]) -> _Prepared:
+        request = get_request()
+        draft = Draft(request.messages)
+        counter = self._counter_for(request)
+        count = count_draft(counter, draft) if counter is not None else None
+        budget = request.options.max_output_tokens
+        fits = budget is not None and count is not None and count.total <= budget
+        return _Prepared(plan_compaction(request, ask=not fits), draft, counter, count)
+
+    def _counter_for(self, request: CompactionRequest) -> TokenCounter | None:
+        """Choose the counter: the one a request names, the host's when there is a budget, the registered default.
+
+        Raises:
+            InvalidRequestError: the named counter is not registered, or a budget has no counter.
+        """
+        name = request.token_counter
+        has_budget = request.options.max_output_tokens is not None
+        if name is None and self._token_counter is not None:
+            return self._token_counter if has_budget else None
+        name = name if name is not None else self._default_token_counter
+        if name is not None:
+            factory = self._token_counters.get(name)
+            if factory is not None:
+                return factory()
+            message = unknown_key(name, list(self._token_counters)).replace("key", "token counter")
+            raise InvalidRequestError([{"path": "token_counter", "message": message}])
+        if has_budget:
+            raise InvalidRequestError(
+                [
+                    {
+                        "path": "options.max_output_tokens",
+                        "message": "needs a token counter: name a registered one in token_counter, or construct the "
+                        "step with token_counter=...",
+                    }
+                ]
+            )
+        return None
+
+
+def _finish(prepared: _Prepared, verdicts: Verdicts) -> dict[str, Any]:
+    plan, draft = prepared.plan, prepared.draft
+    budget = plan.request.options.max_output_tokens
+    before = prepared.count.total if prepared.count is not None else None
+    ranked = rank_replacements(plan, verdicts)
+    application = apply_within_budget(ranked, draft, prepared.count if budget is not None else None, budget)
+    after = _tokens_after(prepared, application.applied != [], has_budget=budget is not None)
+    counter = _describe_counter(prepared.counter) if prepared.counter is not None else None
+    tokens = TokenCounts(before=before, after=after, budget=budget, counter=counter)
+    return build_answer(plan, verdicts, application, draft, tokens)
+
+
+def _tokens_after(prepared: _Prepared, changed: bool, *, has_budget: bool) -> int | None:
+    if prepared.counter is None or prepared.count is None:
+        return None
+    if has_budget or not changed:
+        return prepared.count.total
+    return count_draft(prepared.counter, prepared.draft).total
+
+
+def _describe_counter(counter: TokenCounter) -> dict[str, Any]:
+    if isinstance(counter, AdditiveTokenCounter):
+        return {"name": counter.name, "approximate": counter.approximate}
+    return {"name": "host", "approximate": False}
+
+
+def _is_additive(counter: object) -> bool:
+    return isinstance(counter, AdditiveTokenCounter)
+
+
+def _previews(answer: dict[str, Any]) -> int:
+    return sum(1 for decision in answer["decisions"] if decision["action"] == "preview")
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)

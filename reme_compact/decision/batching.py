@@ -1,0 +1,130 @@
+"""Pack evidence units into as few decision requests as will hold them, filled evenly.
+
+Sizes are measured once per unit and only added up afterwards, so packing is linear in the history.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+import orjson
+
+from reme_compact.contract.options import CompactionOptions
+from reme_compact.decision.context import TaskContext
+from reme_compact.decision.protocol import BinaryQuestion, State
+from reme_compact.decision.questions import question_about
+from reme_compact.tokens.estimate import estimate_parts
+
+REQUEST_OVERHEAD = 256
+"""Estimated tokens that a provider adds to a decision request."""
+
+MAX_QUESTIONS = 400
+"""Most questions in one request: the limit of OpenAI's Decisions API."""
+
+_UNIT_FRAME = 1
+_QUESTION_FRAME = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """One decision request, equal only to itself.
+
+    Attributes:
+        state: task context and evidence units.
+        questions: one per unit, by the unit's id.
+        state_tokens: estimated tokens of the state.
+    """
+
+    state: State
+    questions: dict[str, BinaryQuestion]
+    state_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """All decision requests of one compaction.
+
+    Attributes:
+        batches: the requests, in the order of the history.
+        oversized: ids of units that do not fit into a request even alone.
+    """
+
+    batches: list[Batch]
+    oversized: list[str]
+
+
+def pack_units(units: Sequence[dict[str, Any]], context: TaskContext, options: CompactionOptions) -> Packing:
+    """Distribute units over batches within the limits of the options."""
+    questions = [question_about(unit["id"]) for unit in units]
+    unit_tokens = [_UNIT_FRAME + tokens for tokens in estimate_parts([orjson.dumps(unit) for unit in units])]
+    question_tokens = _question_tokens(questions)
+    room_in_state = options.max_state_tokens - context.tokens
+    room_in_request = options.max_request_tokens - REQUEST_OVERHEAD - context.tokens
+    fitting = [
+        index
+        for index, (tokens, asking) in enumerate(zip(unit_tokens, question_tokens, strict=True))
+        if tokens <= room_in_state and tokens + asking <= room_in_request
+    ]
+    fits = set(fitting)
+    oversized = [unit["id"] for index, unit in enumerate(units) if index not in fits]
+    state_sizes = [unit_tokens[index] for index in fitting]
+    request_sizes = [unit_tokens[index] + question_tokens[index] for index in fitting]
+    batches = []
+    start = 0
+    for end in divide(state_sizes, request_sizes, room_in_state, room_in_request):
+        chosen = fitting[start:end]
+        batches.append(
+            Batch(
+                state={**context.state, "evidence_units": [units[index] for index in chosen]},
+                questions={units[index]["id"]: questions[index] for index in chosen},
+                state_tokens=context.tokens + sum(state_sizes[start:end]),
+            )
+        )
+        start = end
+    return Packing(batches, oversized)
+
+
+def divide(
+    state_sizes: Sequence[int], request_sizes: Sequence[int], room_in_state: int, room_in_request: int
+) -> list[int]:
+    """Cut a sequence of units into the fewest batches that fit, then make the fullest of them as small as can be.
+
+    Returns:
+        The end of each batch, as indexes into the sequence. Every unit must fit alone.
+    """
+    if not state_sizes:
+        return []
+    state_sums = [0, *accumulate(state_sizes)]
+    request_sums = [0, *accumulate(request_sizes)]
+
+    def ends_with(room: int) -> list[int]:
+        ends = [0]
+        while ends[-1] < len(state_sizes):
+            start = ends[-1]
+            by_state = bisect_right(state_sums, state_sums[start] + room_in_state) - 1
+            by_request = bisect_right(request_sums, request_sums[start] + room) - 1
+            ends.append(max(start + 1, min(by_state, by_request, start + MAX_QUESTIONS)))
+        return ends[1:]
+
+    best = ends_with(room_in_request)
+    fewest = len(best)
+    low, high = max(*request_sizes, request_sums[-1] // fewest), room_in_request
+    while low < high:
+        middle = (low + high) // 2
+        ends = ends_with(middle)
+        if len(ends) == fewest:
+            best, high = ends, middle
+        else:
+            low = middle + 1
+    return best
+
+
+def _question_tokens(questions: Sequence[BinaryQuestion]) -> list[int]:
+    """Estimate questions by the longest of them: they differ in the digits of an id only."""
+    if not questions:
+        return []
+    longest = max(questions, key=lambda question: len(question["instructions"]))
+    tokens = _QUESTION_FRAME + estimate_parts([orjson.dumps({"t": longest})])[0]
+    return [tokens] * len(questions)

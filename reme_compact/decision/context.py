@@ -1,0 +1,119 @@
+"""Task context: what the agent is doing, bounded, for every decision request of one compaction."""
+
+from dataclasses import dataclass
+
+import orjson
+
+from reme_compact.contract.messages import Message
+from reme_compact.contract.request import CompactionRequest
+from reme_compact.decision.protocol import State
+from reme_compact.decision.questions import INSTRUCTIONS
+from reme_compact.history.excerpt import excerpt
+from reme_compact.history.text import message_text, without_lone_surrogates
+from reme_compact.tokens.estimate import estimate_parts
+
+_TEXT_FRAME = 8
+
+FRAME_TOKENS = 24
+"""Braces, commas and field names around the parts of a state that are measured one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskContext:
+    """The part of a state that all batches share.
+
+    Attributes:
+        state: fields of the state without its evidence units.
+        tokens: their estimated tokens, framing included.
+    """
+
+    state: State
+    tokens: int
+
+
+def build_task_context(request: CompactionRequest) -> TaskContext | None:
+    """Build the task context; null if neither a goal nor a next action is known.
+
+    Goal and next action come first, then the first message, system messages, protected messages and recent ones
+    from the newest back, until half of `max_state_tokens` is used. What is left out is marked by
+    `task_context_complete`.
+    """
+    goal = _known(request.goal) or _last_user_text(request.messages)
+    next_action = _known(request.next_action)
+    if goal is None and next_action is None:
+        return None
+    budget = request.options.max_state_tokens // 2
+    state: State = {"instructions": INSTRUCTIONS}
+    limit = request.options.evidence_chars
+    complete = True
+    for field, text in (("goal", goal), ("next_action", next_action)):
+        if text is not None:
+            state[field] = _fitting(without_lone_surrogates(text), limit, budget // 4)
+            complete = complete and len(state[field]) == len(text)
+    budget -= FRAME_TOKENS + estimate_parts([orjson.dumps(state)])[0]
+    chosen, dropped = _choose_texts(request, budget)
+    state["task_context"] = [
+        {"role": request.messages[index]["role"], "text": text} for index, text in sorted(chosen.items())
+    ]
+    state["task_context_complete"] = complete and not dropped
+    return TaskContext(state, FRAME_TOKENS + estimate_parts([orjson.dumps(state)])[0])
+
+
+def _choose_texts(request: CompactionRequest, budget: int) -> tuple[dict[int, str], bool]:
+    """Take message texts while they fit, and tell whether anything was shortened or left out."""
+    chosen: dict[int, str] = {}
+    incomplete = False
+    lasting, recent = _by_importance(request)
+    for position, index in enumerate([*lasting, *recent]):
+        text = without_lone_surrogates(message_text(request.messages[index]))
+        if index in chosen or not text.strip():
+            continue
+        shown = excerpt(text, request.options.evidence_chars)
+        cost = _TEXT_FRAME + estimate_parts([orjson.dumps(shown)])[0]
+        if cost <= budget:
+            budget -= cost
+            incomplete = incomplete or shown is not text
+            chosen[index] = shown
+            continue
+        incomplete = True
+        if position >= len(lasting):
+            # What is older than the recent text that did not fit is left out with it.
+            break
+    return chosen, incomplete
+
+
+def _by_importance(request: CompactionRequest) -> tuple[list[int], list[int]]:
+    """Return the indexes of lasting messages (first, system, protected) and of recent ones, newest first."""
+    messages = request.messages
+    protected = set(request.protected_message_ids)
+    system = [index for index, message in enumerate(messages) if message["role"] == "system"]
+    meant = [
+        index
+        for index, message in enumerate(messages)
+        if protected and isinstance(message.get("id"), str) and message["id"] in protected
+    ]
+    recent_count = max(1, request.options.preserve_recent_messages)
+    recent = range(len(messages) - 1, max(-1, len(messages) - 1 - recent_count), -1)
+    return [0, *system, *meant], list(recent)
+
+
+def _fitting(text: str, limit: int, budget: int) -> str:
+    """Shorten a text until its estimate fits; the least shown is 16 characters."""
+    shown = excerpt(text, limit)
+    while limit > 16 and estimate_parts([orjson.dumps(shown)])[0] > budget:
+        limit = max(16, min(limit, len(shown)) // 2)
+        shown = excerpt(text, limit)
+    return shown
+
+
+def _known(text: str | None) -> str | None:
+    return text if text is not None and text.strip() else None
+
+
+def _last_user_text(messages: list[Message]) -> str | None:
+    for message in reversed(messages):
+        if message["role"] == "user":
+            text = message_text(message)
+            if text.strip():
+                return text
+    return None

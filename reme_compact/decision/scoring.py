@@ -1,0 +1,193 @@
+"""Ask a decision model about batches: bounded in number and time, and never waiting for one that will not end.
+
+Plain asyncio tasks instead of a task group: a group waits for its tasks however long they ignore their cancellation,
+and a decision model is a stranger's code.
+"""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from reme_compact.contract.errors import DecisionModelError
+from reme_compact.decision.answers import probability_of, usage_of
+from reme_compact.decision.batching import Batch
+from reme_compact.decision.failures import classify_failure
+from reme_compact.decision.health import DecisionModelHealth
+from reme_compact.decision.protocol import DecisionModel
+from reme_compact.decision.verdicts import Verdict, Verdicts
+
+CANCELLATION_GRACE_SECONDS = 1.0
+"""How long a cancelled request may take to end before it is abandoned."""
+
+_log = logging.getLogger(__name__)
+_abandoned: set[asyncio.Task[None]] = set()
+
+
+class BatchScoring:
+    """One compaction's batches on their way through a decision model."""
+
+    def __init__(
+        self,
+        model: DecisionModel,
+        batches: Sequence[Batch],
+        *,
+        deadline: float,
+        health: DecisionModelHealth,
+        now: Callable[[], datetime],
+    ) -> None:
+        """Prepare scoring; `deadline` is a time of the running event loop."""
+        self._model = model
+        self._waiting = list(reversed(batches))
+        self._batches = batches
+        self._deadline = deadline
+        self._health = health
+        self._now = now
+        self._verdicts = Verdicts()
+        self._closed = False
+        self._stop: DecisionModelError | None = None
+
+    async def run(self, max_concurrency: int) -> Verdicts:
+        """Score all batches, at most `max_concurrency` at once, and return what had come by the deadline.
+
+        Cancellation from outside propagates once the requests in flight have ended, or after
+        `CANCELLATION_GRACE_SECONDS`.
+        """
+        loop = asyncio.get_running_loop()
+        workers = {
+            asyncio.create_task(self._work(), name="reme-compact-decision")
+            for _ in range(min(max_concurrency, len(self._batches)))
+        }
+        try:
+            if workers:
+                await asyncio.wait(workers, timeout=max(0.0, self._deadline - loop.time()))
+        finally:
+            self._closed = True
+            await _end(workers)
+        for worker in workers:
+            if worker.done() and not worker.cancelled():
+                worker.result()
+        self._account_for_missing()
+        return self._verdicts
+
+    async def _work(self) -> None:
+        while self._waiting and self._stop is None and not self._is_over():
+            await self._ask(self._waiting.pop())
+
+    async def _ask(self, batch: Batch) -> None:
+        self._verdicts.requests += 1
+        try:
+            awaitable = self._model(batch.state, batch.questions)
+            if not inspect.isawaitable(awaitable):
+                raise DecisionModelError(
+                    f"The decision model must return an awaitable; it returned {type(awaitable).__name__}.",
+                    code="invalid_decision_model",
+                    fatal=True,
+                )
+            response = await awaitable
+        except asyncio.CancelledError:
+            if self._closed:
+                raise
+            self._fail(batch, DecisionModelError("The decision model cancelled its own request.", code="cancelled"))
+        except Exception as error:  # noqa: BLE001 - a stranger's code; whatever it raises means keep
+            if not self._is_over():
+                self._fail(batch, classify_failure(error))
+        else:
+            if not self._is_over():
+                self._read(batch, response)
+
+    def _read(self, batch: Batch, response: Any) -> None:
+        try:
+            content = response.content
+            answers = {unit: probability_of(content.get(unit)) for unit in batch.questions}
+        except Exception as error:  # noqa: BLE001 - as above
+            self._fail(
+                batch,
+                DecisionModelError(
+                    f"The decision model returned no answers that can be read ({type(error).__name__}).",
+                    code="invalid_response",
+                ),
+            )
+            return
+        for unit, probability in answers.items():
+            self._verdicts.by_unit[unit] = (
+                Verdict(reason="invalid_answer") if probability is None else Verdict(probability)
+            )
+        self._health.worked(self._now())
+        self._note_usage(response)
+
+    def _note_usage(self, response: Any) -> None:
+        try:
+            usage = usage_of(getattr(response, "usage", None))
+        except Exception:  # noqa: BLE001 - as above
+            self._warn_once("The decision model reported a usage that is not JSON; it is left out of stats.usage.")
+            return
+        if usage is not None:
+            self._verdicts.usage.append(usage)
+
+    def _fail(self, batch: Batch, error: DecisionModelError) -> None:
+        fields = error.fields()
+        self._verdicts.fail(batch.questions, "model_error", fields)
+        self._health.failed(self._now(), fields)
+        _log.warning("A decision request failed: %s (%s)", fields["message"], fields["code"])
+        if error.fatal:
+            self._stop = error
+
+    def _account_for_missing(self) -> None:
+        """Give a reason to every unit whose batch was never asked, or never answered in time."""
+        stop = self._stop
+        for batch in self._batches:
+            if all(unit in self._verdicts.by_unit for unit in batch.questions):
+                continue
+            if stop is not None and batch in self._waiting:
+                self._verdicts.fail(batch.questions, "model_error", stop.fields())
+                continue
+            late = DecisionModelError("No answer within total_timeout_seconds.", code="timeout").fields()
+            self._verdicts.fail(batch.questions, "timeout", late)
+            self._health.failed(self._now(), late)
+
+    def _warn_once(self, warning: str) -> None:
+        if warning not in self._verdicts.warnings:
+            self._verdicts.warnings.append(warning)
+
+    def _is_over(self) -> bool:
+        """Tell whether an answer that arrives now comes too late to count."""
+        return self._closed or asyncio.get_running_loop().time() >= self._deadline
+
+
+async def _end(workers: set[asyncio.Task[None]]) -> None:
+    """Cancel what still runs and wait for it, at most the grace period; repeated cancellation cannot cut it short."""
+    running = {worker for worker in workers if not worker.done()}
+    for worker in running:
+        worker.cancel()
+    loop = asyncio.get_running_loop()
+    limit = loop.time() + CANCELLATION_GRACE_SECONDS
+    interrupted: asyncio.CancelledError | None = None
+    while running and loop.time() < limit:
+        try:
+            _, running = await asyncio.wait(running, timeout=limit - loop.time())
+        except asyncio.CancelledError as error:
+            interrupted = error
+            running = {worker for worker in running if not worker.done()}
+    for worker in running:
+        _abandon(worker)
+    if interrupted is not None:
+        raise interrupted
+
+
+def _abandon(worker: asyncio.Task[None]) -> None:
+    """Let a request that ignores its cancellation run on, its answer discarded."""
+    _log.error(
+        "A decision request did not end within %s s of its cancellation; it is abandoned.", CANCELLATION_GRACE_SECONDS
+    )
+    _abandoned.add(worker)
+    worker.add_done_callback(_forget)
+
+
+def _forget(worker: asyncio.Task[None]) -> None:
+    _abandoned.discard(worker)
+    if not worker.cancelled():
+        # Reading the exception keeps asyncio from reporting an error that nobody waits for.
+        worker.exception()

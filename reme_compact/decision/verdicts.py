@@ -1,0 +1,52 @@
+"""What came back for the units of one compaction."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from reme_compact.contract.errors import ErrorFields
+
+NoVerdict: TypeAlias = Literal["invalid_answer", "model_error", "timeout", "unobserved"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A probability, or why there is none.
+
+    Attributes:
+        probability: 0..1 that the result is still needed.
+        reason: set exactly when there is no probability.
+        detail: code of the error behind the reason.
+    """
+
+    probability: float | None = None
+    reason: NoVerdict | None = None
+    detail: str | None = None
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """Everything that scoring a compaction's batches brought.
+
+    Attributes:
+        by_unit: one verdict per unit that was asked about.
+        usage: what each answered request reported to have used, as JSON.
+        requests: requests that were sent.
+        errors: failures by code, with the number of batches each spoiled.
+        warnings: what a host should know though nothing failed.
+    """
+
+    by_unit: dict[str, Verdict] = field(default_factory=dict)
+    usage: list[Any] = field(default_factory=list)
+    requests: int = 0
+    errors: dict[str, dict[str, Any]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+    def fail(self, units: Iterable[str], reason: NoVerdict, error: ErrorFields) -> None:
+        """Note that one batch failed; verdicts that are already there stay."""
+        for unit in units:
+            self.by_unit.setdefault(unit, Verdict(reason=reason, detail=error["code"]))
+        entry = self.errors.setdefault(
+            error["code"], {"code": error["code"], "message": error["message"], "batches": 0}
+        )
+        entry["batches"] += 1
