@@ -1,7 +1,7 @@
 """Every failure a caller can meet, as one tree of typed errors with the same four fields."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, TypedDict
+from typing import Any, TypedDict
 
 
 class ErrorFields(TypedDict):
@@ -31,8 +31,8 @@ class ReMeError(Exception):
 
     """
 
-    code: ClassVar[str] = "reme_error"
-    retryable: ClassVar[bool] = False
+    code: str = "reme_error"
+    retryable: bool = False
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -57,11 +57,14 @@ class ReportedError(ReMeError):
 
     def __init__(self, fields: ErrorFields) -> None:
         super().__init__(fields["message"])
-        self._fields = fields
+        self.code = fields["code"]
+        self.retryable = fields["retryable"]
+        self._error = fields["error"]
 
-    def fields(self) -> ErrorFields:
-        """Return the four fields as they arrived."""
-        return self._fields
+    @property
+    def error(self) -> str:
+        """Name of the kind of error, as it arrived."""
+        return self._error
 
 
 class InvalidRequestError(ReMeError):
@@ -71,9 +74,7 @@ class InvalidRequestError(ReMeError):
 
     def __init__(self, problems: Sequence[FieldProblem]) -> None:
         self.problems = list(problems)
-        super().__init__(
-            "; ".join(f"{p['path']}: {p['message']}" if p["path"] else p["message"] for p in problems)
-        )
+        super().__init__("; ".join(f"{p['path']}: {p['message']}" if p["path"] else p["message"] for p in problems))
 
     def extra(self) -> dict[str, Any]:
         """Return the single problems."""
@@ -144,9 +145,19 @@ class DecisionModelError(ReMeError):
     def __init__(self, message: str, *, code: str | None = None, fatal: bool = False) -> None:
         super().__init__(message)
         self.fatal = fatal
+        self.retryable = not fatal
         if code is not None:
-            self._code = code
+            self.code = code
 
-    def fields(self) -> ErrorFields:
-        """Return the four fields, with this failure's own code."""
-        return {**super().fields(), "code": getattr(self, "_code", self.code), "retryable": not self.fatal}
+
+class UnsupportedMediaTypeError(ReMeError):
+    """A request body is not declared as plain JSON."""
+
+    code = "unsupported_media_type"
+
+
+class TooBusyError(ReMeError):
+    """The service already works on as many requests as it accepts; nothing was read or asked."""
+
+    code = "too_busy"
+    retryable = True

@@ -13,7 +13,7 @@ Message: TypeAlias = dict[str, Any]
 
 ROLES = ("user", "assistant", "system")
 
-_SCALARS = frozenset({str, int, bool, type(None)})
+_SCALARS = frozenset({str, bool, type(None)})
 _MAX_DEPTH = 200
 
 _BLOCK_SCHEMA: dict[str, Any] = {
@@ -99,8 +99,20 @@ def _check_json(value: Any, path: str, depth: int) -> None:
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{path}: must be a finite number")
-    elif not isinstance(value, str | int) and value is not None:
+    elif isinstance(value, int):
+        if not _can_be_written(value):
+            raise ValueError(f"{path}: has too many digits")
+    elif not isinstance(value, str) and value is not None:
         raise ValueError(f"{path}: must be JSON (found {type(value).__name__})")
+
+
+def _can_be_written(value: int) -> bool:
+    """Tell whether an integer keeps to the interpreter's limit of digits (4,300 unless set), so that JSON can hold it."""
+    try:
+        int.__repr__(value)
+    except ValueError:
+        return False
+    return True
 
 
 Messages = Annotated[list[Message], PlainValidator(check_messages), WithJsonSchema(_MESSAGES_SCHEMA)]

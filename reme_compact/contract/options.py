@@ -27,9 +27,7 @@ class CompactionOptions(BaseModel):
         le=1,
         description="A result is replaced only at or below this probability of being needed.",
     )
-    preserve_recent_messages: Count = Field(
-        default=6, ge=0, description="The last N messages are kept as they are."
-    )
+    preserve_recent_messages: Count = Field(default=6, ge=0, description="The last N messages are kept as they are.")
     preserve_recent_pairs: Count | None = Field(
         default=None,
         ge=0,

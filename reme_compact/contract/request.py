@@ -28,9 +28,7 @@ class CompactionRequest(BaseModel):
     protected_message_ids: list[str] = Field(
         default_factory=list, description="Messages whose tool pairs are kept as they are."
     )
-    protected_call_ids: list[str] = Field(
-        default_factory=list, description="Tool calls that are kept as they are."
-    )
+    protected_call_ids: list[str] = Field(default_factory=list, description="Tool calls that are kept as they are.")
     eligible_tool_names: list[str] = Field(
         default_factory=list, description="Tools whose results may be replaced. Empty: none."
     )

@@ -25,15 +25,15 @@ def parse_json(text: str | bytes | bytearray) -> Any:
 
     """
     try:
+        # Left to itself, the standard parser guesses encodings and lets surrogates through undecoded.
+        text = text if isinstance(text, str) else text.decode("utf-8-sig")
         value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
     except InvalidJSONError:
         raise
     except RecursionError:
         raise InvalidJSONError(f"The JSON is nested deeper than {MAX_DEPTH} levels.") from None
     except json.JSONDecodeError as error:
-        raise InvalidJSONError(
-            f"Not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}."
-        ) from None
+        raise InvalidJSONError(f"Not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except UnicodeDecodeError as error:
         raise InvalidJSONError(f"Not valid UTF-8 at byte {error.start}.") from None
     except ValueError:

@@ -14,14 +14,14 @@ def probability_of(answer: Any) -> float | None:
     A number that is not finite or not in 0..1, a bool, a numeric string, a refusal or another kind of answer is no
     probability.
     """
-    if _field(answer, "type") != "binary_answer":
-        return None
-    value = _field(answer, "probability")
-    if isinstance(value, bool) or not isinstance(value, Real):
-        return None
     try:
+        if _field(answer, "type") != "binary_answer":
+            return None
+        value = _field(answer, "probability")
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return None
         number = float(value)
-    except (OverflowError, ValueError, TypeError):
+    except Exception:  # noqa: BLE001 - a stranger's object; whatever it raises spoils only its own unit
         return None
     return number if math.isfinite(number) and 0 <= number <= 1 else None
 

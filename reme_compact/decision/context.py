@@ -12,7 +12,7 @@ from reme_compact.history.excerpt import excerpt
 from reme_compact.history.text import message_text, without_lone_surrogates
 from reme_compact.tokens.estimate import estimate_parts
 
-_TEXT_FRAME = 8
+_COMMA = 1
 
 FRAME_TOKENS = 24
 """Braces, commas and field names around the parts of a state that are measured one by one."""
@@ -52,9 +52,7 @@ def build_task_context(request: CompactionRequest) -> TaskContext | None:
             complete = complete and len(state[field]) == len(text)
     budget -= FRAME_TOKENS + estimate_parts([orjson.dumps(state)])[0]
     chosen, dropped = _choose_texts(request, budget)
-    state["task_context"] = [
-        {"role": request.messages[index]["role"], "text": text} for index, text in sorted(chosen.items())
-    ]
+    state["task_context"] = [_entry(request.messages[index], text) for index, text in sorted(chosen.items())]
     state["task_context_complete"] = complete and not dropped
     return TaskContext(state, FRAME_TOKENS + estimate_parts([orjson.dumps(state)])[0])
 
@@ -69,7 +67,7 @@ def _choose_texts(request: CompactionRequest, budget: int) -> tuple[dict[int, st
         if index in chosen or not text.strip():
             continue
         shown = excerpt(text, request.options.evidence_chars)
-        cost = _TEXT_FRAME + estimate_parts([orjson.dumps(shown)])[0]
+        cost = _COMMA + estimate_parts([orjson.dumps(_entry(request.messages[index], shown))])[0]
         if cost <= budget:
             budget -= cost
             incomplete = incomplete or shown is not text
@@ -80,6 +78,10 @@ def _choose_texts(request: CompactionRequest, budget: int) -> tuple[dict[int, st
             # What is older than the recent text that did not fit is left out with it.
             break
     return chosen, incomplete
+
+
+def _entry(message: Message, text: str) -> dict[str, str]:
+    return {"role": message["role"], "text": text}
 
 
 def _by_importance(request: CompactionRequest) -> tuple[list[int], list[int]]:

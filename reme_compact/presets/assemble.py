@@ -1,0 +1,60 @@
+"""Build single jobs and components from a preset, for hosts that embed them and for the service."""
+
+from functools import cache, partial
+from typing import Any
+
+from reme_compact.compaction.step import CompactContextStep
+from reme_compact.contract.errors import ConfigurationError
+from reme_compact.contract.validation import unknown_key
+from reme_compact.decision.backends import build_decision_model
+from reme_compact.presets.schema import Preset, TokenCounterSettings
+from reme_compact.tokens.counters import TokenCounter
+from reme_compact.tokens.registry import build_token_counter
+
+
+def assemble_component(preset: Preset, path: str) -> Any:
+    """Build one component, `as_decision_model.NAME` or `token_counter.NAME`.
+
+    A decision model belongs to the caller, who closes it with `aclose()`.
+
+    Raises:
+        ConfigurationError: there is no such component, or its settings are refused.
+
+    """
+    kind, _, name = path.partition(".")
+    components = dict(preset.components)
+    if kind not in components:
+        raise ConfigurationError(f"components.{kind}: {unknown_key(kind, list(components))}")
+    if name not in components[kind]:
+        raise ConfigurationError(f"components.{path}: {unknown_key(name, list(components[kind]))}")
+    settings = components[kind][name]
+    if isinstance(settings, TokenCounterSettings):
+        return _build_token_counter(name, settings)
+    return build_decision_model(settings)
+
+
+def assemble_job(preset: Preset, name: str) -> CompactContextStep:
+    """Build the step of one job, with its decision model; token counters are built when they are first used.
+
+    The step owns its decision model: closing the step closes it.
+
+    Raises:
+        ConfigurationError: there is no such job, or the settings of its decision model are refused.
+
+    """
+    if name not in preset.jobs:
+        raise ConfigurationError(f"jobs.{name}: {unknown_key(name, list(preset.jobs))}")
+    job = preset.jobs[name]
+    return CompactContextStep(
+        as_decision_model=assemble_component(preset, f"as_decision_model.{job.as_decision_model}"),
+        token_counters={
+            counter: cache(partial(_build_token_counter, counter, settings))
+            for counter, settings in preset.components.token_counter.items()
+        },
+        default_token_counter=job.token_counter,
+        owns_decision_model=True,
+    )
+
+
+def _build_token_counter(name: str, settings: TokenCounterSettings) -> TokenCounter:
+    return build_token_counter(settings.backend, settings.overhead_tokens, name=name)
