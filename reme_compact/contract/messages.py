@@ -19,7 +19,7 @@ _MAX_DEPTH = 200
 _BLOCK_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "type": {"type": "string", "examples": ["text", "tool_call", "tool_result"]},
+        "type": {"description": "text, thinking, hint, tool_call, tool_result or data; others are carried along."},
     },
     "additionalProperties": True,
 }
@@ -30,7 +30,7 @@ _MESSAGES_SCHEMA: dict[str, Any] = {
         "type": "object",
         "required": ["role", "content"],
         "properties": {
-            "id": {"type": "string"},
+            "id": {"description": "Text by which protected_message_ids can name the message."},
             "role": {"enum": list(ROLES)},
             "content": {"type": "array", "items": _BLOCK_SCHEMA},
         },
@@ -96,7 +96,12 @@ def _check_json(value: Any, path: str, depth: int) -> None:
         for index, item in enumerate(value):
             if type(item) not in _SCALARS:
                 _check_json(item, f"{path}[{index}]", depth - 1)
-    elif isinstance(value, float):
+    else:
+        _check_scalar(value, path)
+
+
+def _check_scalar(value: Any, path: str) -> None:
+    if isinstance(value, float):
         if not math.isfinite(value):
             raise ValueError(f"{path}: must be a finite number")
     elif isinstance(value, int):
@@ -107,7 +112,7 @@ def _check_json(value: Any, path: str, depth: int) -> None:
 
 
 def _can_be_written(value: int) -> bool:
-    """Tell whether an integer keeps to the interpreter's limit of digits (4,300 unless set), so that JSON can hold it."""
+    """Tell whether an integer keeps to the interpreter's limit of digits (4,300 unless set), as writing JSON must."""
     try:
         int.__repr__(value)
     except ValueError:

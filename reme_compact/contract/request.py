@@ -1,14 +1,21 @@
 """What a host sends: a history, what it is about to do, and what must not be touched."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from reme_compact.contract.errors import InvalidRequestError
 from reme_compact.contract.messages import Messages
 from reme_compact.contract.options import CompactionOptions
 from reme_compact.contract.validation import problems_of
+
+
+def _blank_is_absent(text: str | None) -> str | None:
+    return text if text is not None and text.strip() else None
+
+
+OptionalText: TypeAlias = Annotated[str | None, AfterValidator(_blank_is_absent)]
 
 
 class CompactionRequest(BaseModel):
@@ -17,10 +24,10 @@ class CompactionRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     messages: Messages = Field(description="The history, oldest message first; never changed.")
-    goal: str | None = Field(
+    goal: OptionalText = Field(
         default=None, description="What the agent is to achieve. Without it the last user text serves."
     )
-    next_action: str | None = Field(default=None, description="What the agent is about to do.")
+    next_action: OptionalText = Field(default=None, description="What the agent is about to do.")
     source_refs: dict[str, str] = Field(
         default_factory=dict,
         description="Per tool call id, the reference under which the host keeps the original.",
@@ -33,7 +40,7 @@ class CompactionRequest(BaseModel):
         default_factory=list, description="Tools whose results may be replaced. Empty: none."
     )
     options: CompactionOptions = Field(default_factory=CompactionOptions)
-    token_counter: str | None = Field(
+    token_counter: OptionalText = Field(
         default=None, description="Name of a registered token counter that measures max_output_tokens."
     )
 

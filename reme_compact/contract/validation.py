@@ -28,9 +28,17 @@ def unknown_key(key: str, known: Sequence[str]) -> str:
     return f"unknown key; known keys are {', '.join(sorted(known))}" if known else "unknown key"
 
 
+PROBLEMS_AT_MOST = 20
+"""Problems that are spelled out; a request with thousands of wrong keys is not worth thousands of explanations."""
+
+
 def problems_of(error: ValidationError, model: type[BaseModel]) -> list[FieldProblem]:
     """List what pydantic found wrong, without the offending values (they may be private)."""
-    return [_problem(dotted(item["loc"]), _explain(item, model)) for item in error.errors(include_url=False)]
+    found = error.errors(include_url=False, include_input=False, include_context=False)
+    problems = [_problem(dotted(item["loc"]), _explain(item, model)) for item in found[:PROBLEMS_AT_MOST]]
+    if len(found) > PROBLEMS_AT_MOST:
+        problems.append({"path": "", "message": f"and {len(found) - PROBLEMS_AT_MOST} more problems"})
+    return problems
 
 
 def _problem(path: str, message: str) -> FieldProblem:

@@ -1,0 +1,79 @@
+"""Send every log line of the service's process through structlog to standard error."""
+
+import logging
+import sys
+from typing import Any, Literal, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor
+
+from reme_compact.service.exception_places import exception_places
+
+LogFormat = Literal["console", "json"]
+
+
+def configure_logging(log_format: LogFormat, level: str, stream: TextIO | None = None) -> None:
+    """Set up logging for a process that is a service and nothing else.
+
+    Our own loggers and the access log are heard from the given level on, the web server and everything else from
+    warnings on (or errors, if the level says so).
+
+    Args:
+        log_format: coloured text for people, or one JSON object per line.
+        level: debug, info, warning or error.
+        stream: where lines go; null: standard error.
+
+    """
+    stream = stream or sys.stderr
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_formatter(log_format, colors=stream.isatty()))
+    root = logging.getLogger()
+    for other in list(root.handlers):
+        root.removeHandler(other)
+    root.addHandler(handler)
+    ours = logging.getLevelNamesMapping()[level.upper()]
+    root.setLevel(max(ours, logging.WARNING))
+    for name in ("reme_compact", "uvicorn.access"):
+        logging.getLogger(name).setLevel(ours)
+
+
+def _formatter(log_format: LogFormat, *, colors: bool) -> logging.Formatter:
+    renderer: Processor = (
+        structlog.processors.JSONRenderer()
+        if log_format == "json"
+        else structlog.dev.ConsoleRenderer(colors=colors, pad_event_to=0)
+    )
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            structlog.stdlib.add_log_level,
+            structlog.stdlib.add_logger_name,
+            structlog.stdlib.ExtraAdder(),
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            name_access,
+            place_exceptions,
+        ],
+        pass_foreign_args=True,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+    )
+
+
+def name_access(_: Any, __: str, event: EventDict) -> EventDict:
+    """Turn a line of the access log into fields, without the query, which may hold anything."""
+    arguments = event.pop("positional_args", ())
+    if event.get("logger") == "uvicorn.access":
+        client, method, target, _version, status = arguments
+        path = str(target).partition("?")[0]
+        event.update(event="request", client=client, method=method, path=path, status=status)
+    return event
+
+
+def place_exceptions(_: Any, __: str, event: EventDict) -> EventDict:
+    """Replace a traceback by the places it passed: the text of an exception may hold message content."""
+    failure = event.pop("exc_info", None)
+    if isinstance(failure, tuple):
+        failure = failure[1]
+    elif failure and not isinstance(failure, BaseException):
+        failure = sys.exc_info()[1]
+    if isinstance(failure, BaseException):
+        event["exception"] = exception_places(failure)
+    return event

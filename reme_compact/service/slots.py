@@ -1,0 +1,36 @@
+"""A limit on how many requests are worked on at once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from reme_compact.contract.errors import TooBusyError
+
+
+class Slots:
+    """Admits a fixed number of requests and refuses the next at once, instead of queueing it.
+
+    A slot is taken before a body is read, so the number of slots also bounds the memory that bodies can take.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._taken = 0
+
+    @contextmanager
+    def take(self) -> Iterator[None]:
+        """Hold one slot.
+
+        Raises:
+            TooBusyError: every slot is taken.
+
+        """
+        if self._taken >= self._limit:
+            raise TooBusyError(
+                f"The service already works on {self._limit} requests, its limit (service.max_active_requests). "
+                "Try again shortly."
+            )
+        self._taken += 1
+        try:
+            yield
+        finally:
+            self._taken -= 1

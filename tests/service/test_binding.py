@@ -1,0 +1,56 @@
+"""Where the service may listen."""
+
+import socket
+from typing import Any
+
+import pytest
+
+from reme_compact.contract.errors import ConfigurationError
+from reme_compact.service.binding import bind, url_of
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_loopback_is_bound_and_any_free_port_is_told(host: str) -> None:
+    with bind(host, 0) as listener:
+        port = listener.getsockname()[1]
+        assert port > 0
+        assert url_of(listener).startswith("http://127.0.0.")
+        assert url_of(listener).endswith(f":{port}")
+        with socket.create_connection(listener.getsockname()):
+            pass
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "::ffff:0.0.0.0"])
+def test_anything_that_others_can_reach_is_refused(host: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"Only loopback addresses .* are supported"):
+        bind(host, 0)
+
+
+def test_an_unknown_host_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(ConfigurationError, match=r"'nowhere\.invalid' is not a host"):
+        bind("nowhere.invalid", 0)
+
+
+def test_a_host_that_cannot_be_a_name_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="is not a host"):
+        bind("a" * 70 + ".invalid", 0)
+
+
+def test_a_port_in_use_is_named() -> None:
+    with bind("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with pytest.raises(ConfigurationError, match=f"port {port} on 127.0.0.1 is in use"):
+            bind("127.0.0.1", port)
+
+
+def test_ipv6_is_written_in_brackets() -> None:
+    try:
+        listener = bind("::1", 0)
+    except ConfigurationError as error:
+        pytest.skip(f"no IPv6 loopback here: {error}")
+    with listener:
+        assert url_of(listener) == f"http://[::1]:{listener.getsockname()[1]}"

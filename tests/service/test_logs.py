@@ -1,0 +1,102 @@
+"""What the service's process writes to its log, and what never gets there."""
+
+import io
+import json
+import logging
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from reme_compact.service.logs import LogFormat, configure_logging
+
+
+@pytest.fixture(autouse=True)
+def _logging_restored() -> Iterator[None]:
+    names = ("", "reme_compact", "uvicorn.access")
+    loggers = [logging.getLogger(name) for name in names]
+    before = [(logger.level, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, (level, handlers) in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
+
+
+def lines_of(stream: io.StringIO) -> list[dict[str, object]]:
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def configured(log_format: LogFormat = "json", level: str = "info") -> io.StringIO:
+    stream = io.StringIO()
+    configure_logging(log_format, level, stream)
+    return stream
+
+
+def test_a_line_is_json_with_its_fields() -> None:
+    stream = configured()
+    logging.getLogger("reme_compact.decision").warning("decision request failed", extra={"code": "rate_limited"})
+    [line] = lines_of(stream)
+    assert str(line.pop("timestamp")).endswith("Z")
+    assert line == {
+        "event": "decision request failed",
+        "level": "warning",
+        "logger": "reme_compact.decision",
+        "code": "rate_limited",
+    }
+
+
+def test_the_console_format_is_text_without_colours_unless_on_a_terminal() -> None:
+    stream = configured("console")
+    logging.getLogger("reme_compact.service").info("listening", extra={"address": "http://127.0.0.1:1"})
+    assert "listening" in stream.getvalue()
+    assert "address=http://127.0.0.1:1" in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()
+
+
+def test_levels() -> None:
+    stream = configured(level="info")
+    logging.getLogger("reme_compact").debug("hidden")
+    logging.getLogger("uvicorn.error").info("hidden")
+    logging.getLogger("httpx").info("hidden")
+    logging.getLogger("uvicorn.error").warning("shown")
+    logging.getLogger("reme_compact").info("shown")
+    assert [line["event"] for line in lines_of(stream)] == ["shown", "shown"]
+
+
+def test_level_error_silences_warnings_of_others_too() -> None:
+    stream = configured(level="error")
+    logging.getLogger("uvicorn.error").warning("hidden")
+    assert stream.getvalue() == ""
+
+
+def test_the_access_log_has_no_query() -> None:
+    stream = configured()
+    arguments = ("127.0.0.1:5", "GET", "/health?token=secret", "1.1", 200)
+    logging.getLogger("uvicorn.access").info('%s - "%s %s HTTP/%s" %d', *arguments)
+    assert "secret" not in stream.getvalue()
+    [line] = lines_of(stream)
+    assert (line["event"], line["method"], line["path"], line["status"]) == ("request", "GET", "/health", 200)
+
+
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_an_exception_is_told_by_its_place_and_not_by_its_text(log_format: LogFormat) -> None:
+    stream = configured(log_format)
+    try:
+        try:
+            raise ValueError("secret one")
+        except ValueError as error:
+            raise ExceptionGroup("secret two", [error, KeyError("secret three")]) from error
+    except ExceptionGroup:
+        logging.getLogger("uvicorn.error").exception("failed")
+        logging.getLogger("uvicorn.error").error("failed", exc_info=sys.exc_info()[1])
+    text = stream.getvalue()
+    assert "secret" not in text
+    assert text.count("ExceptionGroup[ValueError at test_logs.py:") == 2
+    assert "raised from ValueError at test_logs.py:" in text
+
+
+def test_a_message_with_a_lone_surrogate_is_written() -> None:
+    stream = configured()
+    logging.getLogger("reme_compact").warning("odd \ud800")
+    [line] = lines_of(stream)
+    assert line["event"] == "odd \ud800"
