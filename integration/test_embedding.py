@@ -17,7 +17,7 @@ from reme_compact.presets.load import load_preset
 pytestmark = pytest.mark.anyio
 
 
-class Classifier(ClassifierModelBase):
+class Classifier(ClassifierModelBase):  # type: ignore[misc] # not analysed, so untyped here
     """A host's own classifier: what names the payment is needed."""
 
     def __init__(self) -> None:

@@ -1,1 +1,1 @@
-"""The command line, `reme`."""
+"""The command line `reme`: a thin edge over the library and the service."""

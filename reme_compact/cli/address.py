@@ -1,0 +1,68 @@
+"""Where the service is: the address of a call, from arguments and the preset."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from reme_compact.cli.usage import UsageError
+
+_WILDCARDS = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, never bound
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Host (a name, an IPv4 or a bare IPv6 address) and port of a service."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Write the address as it stands in a URL."""
+        return f"{_bracketed(self.host)}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The base URL, without a final slash."""
+        return f"http://{self}"
+
+
+def find_address(host: str | None, port: str | None, configured: Callable[[], Address]) -> Address:
+    """Combine what the caller gave with the configured default, which is looked up only when needed.
+
+    Raises:
+        UsageError: a host or a port that cannot be one.
+
+    """
+    checked_host = None if host is None else _check_host(host)
+    checked_port = None if port is None else _check_port(port)
+    if checked_host is not None and checked_port is not None:
+        return Address(checked_host, checked_port)
+    default = configured()
+    return Address(checked_host or reachable(default.host), checked_port or default.port)
+
+
+def reachable(host: str) -> str:
+    """Return a host to call for a host that a service listens on, which may be a wildcard."""
+    return _WILDCARDS.get(host, host)
+
+
+def _check_host(host: str) -> str:
+    if "://" in host or "/" in host:
+        raise UsageError("host: give a name or an address alone, without http:// and without a path.")
+    bare = host.removeprefix("[").removesuffix("]") if host.startswith("[") and host.endswith("]") else host
+    name, colon, port = bare.rpartition(":")
+    if colon and ":" not in name:
+        hint = f"host={name} port={port}" if port.isdecimal() else "host=NAME port=NUMBER"
+        raise UsageError(f"host: give the port on its own: {hint}.")
+    if not bare or any(character.isspace() or not character.isprintable() for character in bare):
+        raise UsageError("host: must be a name or an address.")
+    return bare
+
+
+def _check_port(port: str) -> int:
+    if not (port.isascii() and port.isdecimal() and len(port) <= 5 and 1 <= int(port) <= 65535):
+        raise UsageError("port: must be a whole number from 1 to 65535.")
+    return int(port)
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,81 @@
+r"""The grammar of arguments: `key=value`, and how a value says where it comes from.
+
+key=value        the value itself
+--key=value      the same
+a.b=value        one key inside an object
+key=@path        the content of a file
+key=-            standard input
+key=@@value      the text "@value"
+key=\-           the text "-" (and \\- is the text "\-")
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from reme_compact.cli.usage import UsageError
+
+_ESCAPED_DASH = re.compile(r"\\+-")
+_DASHES = re.compile(r"\\*-")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a value comes from; `text` is the value itself, or the path of its file."""
+
+    kind: Literal["literal", "file", "standard_input"]
+    text: str = ""
+
+
+def read_words(words: Iterable[str]) -> dict[str, str]:
+    """Split arguments into keys and values as written, in order.
+
+    Raises:
+        UsageError: a word is not `key=value`, is not UTF-8, or gives a key a second time.
+
+    """
+    assignments: dict[str, str] = {}
+    for word in words:
+        key, value = _split(word)
+        if key in assignments:
+            raise UsageError(f"{key}: is given twice.")
+        assignments[key] = value
+    return assignments
+
+
+def _split(word: str) -> tuple[str, str]:
+    if any("\ud800" <= character <= "\udfff" for character in word):
+        raise UsageError(f"{_shown_key(word)}: the value is not valid UTF-8.")
+    key, equals, value = word.removeprefix("--").partition("=")
+    if not equals:
+        raise UsageError(f"'{_shown_key(word)}': a value is missing; write {_shown_key(word) or 'KEY'}=VALUE.")
+    if not key or any(not part for part in key.split(".", 1)):
+        raise UsageError(f"'{_shown_key(word)}=...': the key is missing; write KEY=VALUE.")
+    return key, value
+
+
+def _shown_key(word: str) -> str:
+    """Show the key of a word, never its value: a value can be long and private."""
+    key = word.removeprefix("--").partition("=")[0]
+    return "".join(character if character.isprintable() else "?" for character in key[:60])
+
+
+def find_source(value: str) -> Source:
+    """Tell where a value comes from, and undo the escapes of a literal one."""
+    if value == "-":
+        return Source("standard_input")
+    if value.startswith("@@") or _ESCAPED_DASH.fullmatch(value):
+        return Source("literal", value[1:])
+    if value.startswith("@"):
+        return Source("file", value[1:])
+    return Source("literal", value)
+
+
+def escape(text: str) -> str:
+    """Write a text so that `find_source` reads it as that literal text."""
+    if text.startswith("@"):
+        return "@" + text
+    if _DASHES.fullmatch(text):
+        return "\\" + text
+    return text

@@ -1,0 +1,139 @@
+"""Where results and problems go: standard output for the result alone, standard error for everything else."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Any, Literal, TextIO, TypeAlias, cast
+
+from reme_compact.cli.encoding import to_json
+from reme_compact.cli.explanations import failure_text
+from reme_compact.cli.printable import printable
+from reme_compact.cli.usage import UsageError
+from reme_compact.contract.errors import MissingExtraError, ReMeError
+
+Output: TypeAlias = Literal["json", "report", "messages"]
+
+OUTPUTS: Mapping[Output, str] = {
+    "json": "the response as JSON, on one line; the default when standard output is not a terminal",
+    "report": "a readable report; the default on a terminal",
+    "messages": "the proposed messages alone, as JSON",
+}
+
+
+class OutputError(ReMeError):
+    """The result was made, but could not be written."""
+
+    code = "output_failed"
+
+
+def errors_as_json(command: str, words: Sequence[str]) -> bool:
+    """Tell whether a program waits for the result: JSON was asked for, or standard output is no terminal."""
+    given = dict(word.removeprefix("--").partition("=")[::2] for word in words)
+    if command == "start" and "job" not in given:
+        return False
+    return given.get("output") == "json" or ("output" not in given and not _is_terminal(sys.stdout))
+
+
+def choose_output(requested: str | None) -> Output:
+    """Decide what goes to standard output, before any work is done.
+
+    Raises:
+        UsageError: there is no such output.
+        MissingExtraError: the report needs a package that is not installed.
+
+    """
+    if requested is not None and requested not in OUTPUTS:
+        raise UsageError(f"output: must be {', '.join(OUTPUTS)}.")
+    output = cast("Output", requested) if requested else "report" if _is_terminal(sys.stdout) else "json"
+    if output == "report" and find_spec("rich") is None:
+        raise MissingExtraError("The report (or use output=json)", "service")
+    return output
+
+
+def show(response: Mapping[str, Any], output: Output) -> None:
+    """Write a response to standard output, and what was wrong on the way to standard error.
+
+    Raises:
+        BrokenPipeError: whoever reads standard output has stopped.
+        OutputError: standard output cannot be written, for instance because a disk is full.
+
+    """
+    _show_troubles(response, output)
+    if sys.stdout is None:
+        return
+    try:
+        _write(response, output)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        silence_standard_output()
+        raise OutputError(f"The result could not be written ({error.strerror}).") from None
+
+
+def _write(response: Mapping[str, Any], output: Output) -> None:
+    if output == "report":
+        from reme_compact.cli.report import print_report  # noqa: PLC0415 - rich is optional, and slow
+
+        cast("Any", sys.stdout).reconfigure(errors="replace")
+        print_report(response, sys.stdout)
+    else:
+        value = response["answer"]["messages"] if output == "messages" else response
+        sys.stdout.buffer.write(to_json(value).encode() + b"\n")
+    sys.stdout.flush()
+
+
+def _show_troubles(response: Mapping[str, Any], output: Output) -> None:
+    answer = response.get("answer")
+    stats = answer.get("stats") if isinstance(answer, Mapping) else None
+    if not isinstance(stats, Mapping):
+        return
+    for failure in stats.get("errors") or []:
+        complain(f"decision model failed, its results are kept: {failure_text(failure)}")
+    if output == "report" and _is_terminal(sys.stdout) and _is_terminal(sys.stderr):
+        return  # the report on the same screen says it
+    for warning in stats.get("warnings") or []:
+        complain(f"warning: {printable(warning)}")
+
+
+def show_error(error: ReMeError, *, as_json: bool) -> None:
+    """Write an error to standard error: one sentence, or its fields as JSON on one line."""
+    if as_json:
+        _write_error(to_json({**error.fields(), **error.extra()}))
+        return
+    again = " Trying again may help." if error.fields()["retryable"] else ""
+    complain(f"{error.fields()['code']}: {_indented(error.message)}{again}")
+
+
+def _indented(message: str) -> str:
+    return "\n  ".join(map(printable, message.splitlines()))
+
+
+def complain(text: str) -> None:
+    """Write one printable line to standard error."""
+    _write_error(f"reme: {text}")
+
+
+def silence_standard_output() -> None:
+    """Let everything that is still to be written vanish, so that a closed pipe is not reported at exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def _write_error(line: str) -> None:
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+    except (BrokenPipeError, UnicodeEncodeError):
+        return
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False

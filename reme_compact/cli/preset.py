@@ -1,0 +1,39 @@
+"""The preset that a command line names, with what is wrong in the command line told apart from what is not."""
+
+from collections.abc import Mapping
+
+from reme_compact.cli.usage import UsageError
+from reme_compact.contract.errors import ConfigurationError
+from reme_compact.presets.load import load_preset
+from reme_compact.presets.locate import locate_preset
+from reme_compact.presets.schema import Preset
+
+DEFAULT_PRESET = "decision_compaction"
+
+
+def preset_named(config: str, overrides: Mapping[str, str] | None = None) -> Preset:
+    """Load the preset of `config=`, with the overrides that stand beside it.
+
+    Raises:
+        UsageError: there is no such preset, or an override is wrong.
+        ConfigurationError: the preset's file or the environment is wrong.
+
+    """
+    try:
+        locate_preset(config)
+    except ConfigurationError as error:
+        raise UsageError(f"config: {error.message}") from None
+    try:
+        return load_preset(config, overrides=overrides)
+    except ConfigurationError as error:
+        if overrides and _is_sound(config):
+            raise UsageError(error.message.replace("override: ", "")) from None
+        raise
+
+
+def _is_sound(config: str) -> bool:
+    try:
+        load_preset(config)
+    except ConfigurationError:
+        return False
+    return True

@@ -1,0 +1,94 @@
+"""`reme start`: the service, or one job without a service."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reme_compact.cli.exit_codes import ExitCode
+from reme_compact.cli.grammar import read_words
+from reme_compact.cli.output import choose_output, show
+from reme_compact.cli.preset import DEFAULT_PRESET, preset_named
+from reme_compact.cli.request_keys import request_keys
+from reme_compact.cli.request_values import WHOLE_REQUEST, Request, build_request
+from reme_compact.cli.usage import UsageError
+from reme_compact.contract.errors import MissingExtraError
+from reme_compact.contract.validation import unknown_key
+from reme_compact.presets.schema import Preset
+
+if TYPE_CHECKING:
+    from reme_compact.contract.result import Response
+
+START_KEYS: Mapping[str, str] = {
+    "config": f"name of a preset, or path of a preset file; default: {DEFAULT_PRESET}",
+    "job": "run this job once, without a service, with the request keys that follow",
+    "output": "with job=: json, report or messages; default: report on a terminal, else json",
+}
+_LIKELY_MEANT = {"host": "service.host", "port": "service.port", "timeout": "options.total_timeout_seconds"}
+
+
+def run(words: Sequence[str]) -> ExitCode:
+    """Read the arguments, then run the service until it is stopped, or one job."""
+    assignments = read_words(words)
+    own = {key: value for key, value in assignments.items() if key in START_KEYS}
+    overrides = {key: value for key, value in assignments.items() if key.partition(".")[0] in Preset.model_fields}
+    request = {key: value for key, value in assignments.items() if key not in own and key not in overrides}
+    for key in request:
+        if key in _LIKELY_MEANT:
+            raise UsageError(f"{key}: unknown key; did you mean '{_LIKELY_MEANT[key]}'?")
+    config = own.get("config", DEFAULT_PRESET)
+    if "job" in own:
+        return _run_job(config, overrides, own["job"], request, own.get("output"))
+    _refuse_request_keys([*request, *(key for key in own if key == "output")])
+    return _run_service(config, overrides)
+
+
+def _refuse_request_keys(keys: Sequence[str]) -> None:
+    for key in keys:
+        head = key.partition(".")[0]
+        if head in request_keys() or head in (WHOLE_REQUEST.name, "output"):
+            raise UsageError(f"{key}: is for a job; add job=compact_context, or call a running service instead.")
+        raise UsageError(f"{key}: {unknown_key(head, [*START_KEYS, *Preset.model_fields])}.")
+
+
+def _run_service(config: str, overrides: Mapping[str, str]) -> ExitCode:
+    preset = preset_named(config, overrides)
+    try:
+        from reme_compact.service.server import serve  # noqa: PLC0415 - optional, and slow
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "reme_compact":
+            raise
+        raise MissingExtraError("The service", "service") from None
+    serve(preset)
+    return ExitCode.PROPOSAL
+
+
+def _run_job(
+    config: str, overrides: Mapping[str, str], job: str, assignments: Mapping[str, str], output_name: str | None
+) -> ExitCode:
+    output = choose_output(output_name)
+    request = build_request(assignments, other_keys=(*START_KEYS, *Preset.model_fields))
+    preset = preset_named(config, overrides)
+    if job not in preset.jobs:
+        raise UsageError(f"job: {unknown_key(job, list(preset.jobs)).replace('key', 'job', 1)}.")
+    response = _complete(preset, job, request)
+    show(response.model_dump(mode="python"), output)
+    return ExitCode.PROPOSAL if response.success else ExitCode.FAILURE
+
+
+def _complete(preset: Preset, job: str, request: Request) -> "Response":
+    import anyio  # noqa: PLC0415 - slow, and not needed by the service's own loop
+
+    from reme_compact.presets.assemble import assemble_job  # noqa: PLC0415 - slow
+
+    # What the log would say about failures stands in the response, and is shown from there.
+    logging.getLogger("reme_compact").addHandler(logging.NullHandler())
+
+    async def run_once() -> "Response":
+        step: Any = assemble_job(preset, job)
+        try:
+            response: Response = await step(**request)
+        finally:
+            await step.aclose()
+        return response
+
+    return anyio.run(run_once)

@@ -1,0 +1,9 @@
+"""The mistakes a person can make on the command line."""
+
+from reme_compact.contract.errors import ReMeError
+
+
+class UsageError(ReMeError):
+    """The command line cannot be understood; nothing was sent or started."""
+
+    code = "usage_error"

@@ -1,0 +1,110 @@
+"""Read a value by the type of its key."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from reme_compact.cli.grammar import Source
+from reme_compact.cli.request_keys import Key
+from reme_compact.cli.usage import UsageError
+from reme_compact.contract.errors import InvalidJSONError
+from reme_compact.contract.strict_json import parse_json
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,4300}")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_EXAMPLES = {"object": """ such as '{"a":"b"}'""", "list": """ such as '["a","b"]'""", "any": " value"}
+_TRUTHS = {"true": True, "false": False}
+
+
+def read_value(path: str, key: Key, source: Source) -> Any:
+    """Read the value of a key, which stands at `path` on the command line.
+
+    Raises:
+        UsageError: names the path and what is wrong; never the value.
+
+    """
+    return convert(path, key, read_text(path, source))
+
+
+def convert(path: str, key: Key, text: str) -> Any:
+    """Turn text into a value of the key's type."""
+    if key.kind == "text":
+        return text
+    bare = text.strip()
+    if key.nullable and bare == "null":
+        return None
+    if key.kind == "integer" and _INTEGER.fullmatch(bare):
+        return int(bare)
+    if key.kind == "number" and _NUMBER.fullmatch(bare):
+        return _finite(path, bare)
+    if key.kind == "boolean" and bare.lower() in _TRUTHS:
+        return _TRUTHS[bare.lower()]
+    if key.kind in ("object", "list", "any"):
+        return _read_json(path, key, text)
+    return _refuse(path, key)
+
+
+def _finite(path: str, digits: str) -> float:
+    number = float(digits)
+    if number in (float("inf"), float("-inf")):
+        raise UsageError(f"{path}: the number is too large.")
+    return number
+
+
+def _read_json(path: str, key: Key, text: str) -> Any:
+    try:
+        value = parse_json(text)
+    except InvalidJSONError as error:
+        raise UsageError(f"{path}: must be a {key.type_words}{_EXAMPLES[key.kind]}. {error.message}") from None
+    wanted = {"object": dict, "list": list}.get(key.kind)
+    return value if wanted is None or isinstance(value, wanted) else _refuse(path, key)
+
+
+def _refuse(path: str, key: Key) -> NoReturn:
+    article = "" if key.kind == "boolean" else "a "
+    raise UsageError(f"{path}: must be {article}{key.type_words}{_EXAMPLES.get(key.kind, '')}.")
+
+
+def read_text(path: str, source: Source) -> str:
+    """Read the text that a value stands for.
+
+    Raises:
+        UsageError: the file cannot be read, or is not UTF-8.
+
+    """
+    if source.kind == "literal":
+        return source.text
+    if source.kind == "standard_input":
+        where, content = "standard input", _read_standard_input(path)
+    else:
+        where, content = f"file '{source.text}'", _read_file(path, source.text)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: {where} is not valid UTF-8 (byte {error.start}).") from None
+
+
+def _read_standard_input(path: str) -> bytes:
+    if sys.stdin is None:
+        raise UsageError(f"{path}: standard input is closed.")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise UsageError(f"{path}: standard input cannot be read ({error.strerror}).") from None
+
+
+def _read_file(path: str, name: str) -> bytes:
+    if not name:
+        raise UsageError(f"{path}: the name of the file is missing after @ (write @@ for a literal @).")
+    try:
+        return Path(name).expanduser().read_bytes()
+    except IsADirectoryError:
+        raise UsageError(f"{path}: '{name}' is a folder, not a file.") from None
+    except FileNotFoundError:
+        raise UsageError(
+            f"{path}: there is no file '{name}' (write @@ instead of @ for text that starts with @)."
+        ) from None
+    except (OSError, ValueError, RuntimeError) as error:
+        cause = getattr(error, "strerror", None) or "its name is not valid"
+        raise UsageError(f"{path}: file '{name}' cannot be read ({cause}).") from None

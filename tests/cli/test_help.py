@@ -1,0 +1,80 @@
+import json
+import shlex
+
+import pytest
+
+from reme_compact.cli.exit_codes import MEANINGS, ExitCode
+from reme_compact.cli.help import compact_context_help, main_help, paste_example, start_help
+from reme_compact.cli.main import main
+from reme_compact.contract.options import CompactionOptions
+from reme_compact.contract.request import CompactionRequest
+from reme_compact.presets.schema import ServiceSettings
+
+
+def test_every_key_is_listed_with_type_and_default() -> None:
+    text = compact_context_help()
+    for name in CompactionRequest.model_fields:
+        assert f"\n  {name}  (" in text
+    for name in CompactionOptions.model_fields:
+        assert f"\n  options.{name}  (" in text
+    assert "options.drop_threshold  (number at least 0 and at most 1, default: 0.1)" in text
+    assert "options.max_output_tokens  (whole number above 0, or null, default: null)" in text
+    assert "messages  (JSON list, required)" in text
+
+
+def test_every_meaning_is_there() -> None:
+    words = " ".join(compact_context_help().split())
+    for info in [*CompactionRequest.model_fields.values(), *CompactionOptions.model_fields.values()]:
+        assert " ".join((info.description or "").split()) in words
+
+
+@pytest.mark.parametrize("key", ["host", "port", "config", "timeout", "output", "request"])
+def test_every_key_of_the_call_is_there(key: str) -> None:
+    assert f"\n  {key}  " in compact_context_help()
+
+
+def test_every_setting_of_the_service_is_listed() -> None:
+    text = start_help()
+    for name in ServiceSettings.model_fields:
+        assert f"\n  service.{name}  (" in text
+    assert "job" in text
+
+
+@pytest.mark.parametrize("text", [main_help(), compact_context_help(), start_help()], ids=["main", "call", "start"])
+def test_every_exit_code_is_explained(text: str) -> None:
+    assert set(MEANINGS) == set(ExitCode)
+    for code, meaning in MEANINGS.items():
+        assert f"  {int(code)}" in text
+        assert meaning in " ".join(text.split())
+
+
+def test_the_example_is_the_example_of_the_contract() -> None:
+    command, job, *words = shlex.split(paste_example().replace("\\\n", " "))
+    assert (command, job) == ("reme", "compact_context")
+    given = dict(word.split("=", 1) for word in words)
+    assert {
+        name: json.loads(value) if value[0] in "[{" else value for name, value in given.items()
+    } == CompactionRequest.example
+
+
+def test_lines_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    descriptions = [line for line in compact_context_help().splitlines() if line.startswith("      ")]
+    assert max(map(len, descriptions)) <= 112
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (["--help"], main_help()),
+        (["-h"], main_help()),
+        (["help"], main_help()),
+        (["help", "start"], start_help()),
+        (["start", "--help"], start_help()),
+        (["compact_context", "--help"], compact_context_help()),
+        (["compact_context", "goal=x", "-h"], compact_context_help()),
+    ],
+)
+def test_help_is_found_in_every_usual_way(words: list[str], shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == ExitCode.PROPOSAL
+    assert capsys.readouterr().out.strip() == shown.strip()

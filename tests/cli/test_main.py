@@ -1,0 +1,132 @@
+"""Every mistake ends in a sentence that names the key, never in a traceback."""
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from reme_compact.cli import main as main_module
+from reme_compact.cli.exit_codes import ExitCode
+from reme_compact.cli.main import main
+from reme_compact.contract.errors import ServiceUnavailableError, TokenCounterError
+
+MESSAGES = 'messages=[{"role":"user","content":[]}]'
+
+MISTAKES = [
+    ([], "Usage:"),
+    (["strat"], "did you mean 'start'?"),
+    (["compact-context"], "did you mean 'compact_context'?"),
+    (["\x1b[31m"], r"\x1b[31m"),
+    (["help", "strat"], "did you mean 'start'?"),
+    (["compact_context"], "messages: is required"),
+    (["compact_context", "goal"], "goal=VALUE"),
+    (["compact_context", "goal=a", "goal=b"], "goal: is given twice"),
+    (["compact_context", "gaol=a"], "did you mean 'goal'?"),
+    (["compact_context", "prot=80"], "did you mean 'port'?"),
+    (["compact_context", MESSAGES, "port=http"], "port: must be"),
+    (["compact_context", MESSAGES, "host=http://x", "port=1"], "host: give a name"),
+    (["compact_context", MESSAGES, "timeout=soon", "host=a", "port=1"], "timeout: must be a number"),
+    (["compact_context", MESSAGES, "timeout=0", "host=a", "port=1"], "timeout: must be a number"),
+    (["compact_context", MESSAGES, "timeout=1e999", "host=a", "port=1"], "timeout: the number is too large"),
+    (["compact_context", MESSAGES, "output=yaml"], "output: must be"),
+    (["compact_context", "messages=hello"], "messages: must be a JSON list"),
+    (["compact_context", "messages=@"], "messages: the name of the file is missing"),
+    (["compact_context", "messages=@missing.json"], "messages: there is no file 'missing.json'"),
+    (["compact_context", "messages=@."], "messages: '.' is a folder"),
+    (["compact_context", "messages=@latin"], "messages: file 'latin' is not valid UTF-8"),
+    (["compact_context", "request=@latin"], "request: file 'latin' is not valid UTF-8"),
+    (["compact_context", MESSAGES, "options.drop_threshold=true"], "options.drop_threshold: must be a number"),
+    (["start", "job=compact_context"], "messages: is required"),
+    (["start", "job=compact", MESSAGES], "did you mean 'compact_context'?"),
+    (["start", "goal=x"], "goal: is for a job; add job=compact_context"),
+    (["start", "output=json"], "output: is for a job"),
+    (["start", "port=80"], "did you mean 'service.port'?"),
+    (["start", "servce.port=80"], "did you mean 'service'?"),
+    (["start", "service.prot=80"], "service.prot: unknown key; did you mean 'port'?"),
+    (["start", "service.port=many"], "service.port: "),
+    (["start", "service=1"], "service: "),
+    (["start", "config=nowhere"], "config: There is no preset named 'nowhere'"),
+    (["start", "config="], "config: There is no preset named ''"),
+    (["start", "config=./nowhere.yaml"], "config: There is no preset file nowhere.yaml"),
+    (["compact_context", MESSAGES, "config=nowhere"], "config: There is no preset named 'nowhere'"),
+    (["start", "job=compact_context", MESSAGES, "gaol=x"], "did you mean 'goal'?"),
+    (["start", "job=compact_context", MESSAGES, "timeout=3"], "did you mean 'options.total_timeout_seconds'?"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), MISTAKES, ids=[" ".join(words) for words, _ in MISTAKES])
+def test_a_mistake_is_explained(
+    words: list[str], named: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "latin").write_bytes(b"caf\xe9")
+    assert main(words) == ExitCode.USAGE
+    written, complaint = capsys.readouterr()
+    assert named in complaint
+    assert "Traceback" not in complaint
+    assert written == ""
+
+
+def test_a_mistake_in_a_preset_is_a_typed_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: decision_compaction\nservice: {prot: 1}\nhealht: {}\n")
+    assert main(["start", "config=mine.yaml", "service.port=0"]) == ExitCode.FAILURE
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("reme: invalid_configuration: ")
+    assert "mine.yaml" in complaint
+    assert "did you mean 'port'?" in complaint
+    assert "did you mean 'health'?" in complaint
+
+
+@pytest.mark.parametrize(
+    ("outcome", "exit_code"),
+    [
+        (TokenCounterError("It raised."), ExitCode.FAILURE),
+        (ServiceUnavailableError("Nobody is there."), ExitCode.UNREACHABLE),
+        (KeyboardInterrupt(), ExitCode.INTERRUPTED),
+    ],
+)
+def test_exit_codes_tell_failures_apart(
+    outcome: BaseException, exit_code: ExitCode, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_: Sequence[str]) -> ExitCode:
+        raise outcome
+
+    monkeypatch.setattr(main_module, "import_module", lambda _: SimpleNamespace(run=run))
+    assert main(["compact_context"]) == exit_code
+
+
+def test_the_version_is_the_distribution_s(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == ExitCode.PROPOSAL
+    assert capsys.readouterr().out == f"reme {version('reme-compact')}\n"
+
+
+def test_words_default_to_those_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["reme", "--version"])
+    assert main() == ExitCode.PROPOSAL
+    assert capsys.readouterr().out.startswith("reme ")
+
+
+@pytest.mark.parametrize(
+    ("words", "package", "named"),
+    [
+        (["compact_context", MESSAGES, "output=report"], "rich", "output=json"),
+        (["start", "service.port=0"], "uvicorn", "reme-compact[service]"),
+    ],
+)
+def test_a_missing_extra_is_named(
+    words: list[str],
+    package: str,
+    named: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.delitem(sys.modules, "reme_compact.service.server", raising=False)
+    assert main(words) == ExitCode.FAILURE
+    complaint = capsys.readouterr().err
+    assert "missing_extra" in complaint
+    assert named in complaint

@@ -1,0 +1,225 @@
+"""The real `reme`, as processes: against a running service, without one, and when things break."""
+
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from reme_compact.cli.exit_codes import ExitCode
+from reme_compact.cli.help import paste_example
+from reme_compact.contract.request import CompactionRequest
+
+Run: TypeAlias = Callable[..., subprocess.CompletedProcess[bytes]]
+
+REME = Path(sys.executable).with_name("reme")
+EXAMPLE = [
+    f"{key}={value if isinstance(value, str) else json.dumps(value)}"
+    for key, value in CompactionRequest.example.items()
+]
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the service as a user would, on a free port, and stop it with Ctrl-C."""
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [REME, "start", "config=decision_compaction", "service.port=0", "service.log_format=json"],
+        stderr=subprocess.PIPE,
+        cwd=tmp_path_factory.mktemp("service"),
+        env={**os.environ, "DECISION_MODEL_BACKEND": "local"},
+    ) as process:
+        assert process.stderr is not None
+        started = (json.loads(line) for line in process.stderr)
+        address: str = next(event["address"] for event in started if event["event"] == "listening")
+        yield address.rpartition(":")[2]
+        process.send_signal(signal.SIGINT)
+        process.stderr.read()
+    assert process.returncode == ExitCode.PROPOSAL
+
+
+def check_example(response: dict[str, Any]) -> None:
+    assert response["success"] is True
+    answer = response["answer"]
+    assert answer["messages"] == CompactionRequest.example["messages"]
+    assert [(decision["action"], decision["reason"]) for decision in answer["decisions"]] == [("keep", "no_savings")]
+    assert answer["reason"] == "no_change"
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    path = f"{REME.parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(  # noqa: S603 - our own program
+        ["/bin/sh", "-c", command],
+        capture_output=True,
+        check=False,
+        timeout=60,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+    )
+
+
+def test_the_pasted_example_works_with_the_service(port: str, tmp_path: Path) -> None:
+    (tmp_path / "here.yaml").write_text(f"extends: decision_compaction\nservice:\n  port: {port}\n")
+    done = shell(f"{paste_example()} config=./here.yaml", tmp_path)
+    assert (done.returncode, done.stderr) == (ExitCode.PROPOSAL, b"")
+    assert done.stdout.count(b"\n") == 1
+    check_example(json.loads(done.stdout))
+
+
+def test_the_pasted_example_works_without_a_service(tmp_path: Path) -> None:
+    command = paste_example().replace(
+        "reme compact_context", "reme start config=decision_compaction job=compact_context"
+    )
+    done = shell(command, tmp_path)
+    assert (done.returncode, done.stderr) == (ExitCode.PROPOSAL, b"")
+    assert done.stdout.count(b"\n") == 1
+    check_example(json.loads(done.stdout))
+
+
+def test_a_problem_of_the_service_is_a_typed_failure(port: str, reme: Run) -> None:
+    done = reme("compact_context", *EXAMPLE, f"port={port}", "options.drop_threshold=5", "output=json")
+    assert done.returncode == ExitCode.FAILURE
+    assert done.stdout == b""
+    problem = json.loads(done.stderr)
+    assert problem["code"] == "invalid_request"
+    assert problem["problems"][0]["path"] == "options.drop_threshold"
+
+
+def test_the_same_problem_without_a_service(reme: Run) -> None:
+    done = reme("start", "job=compact_context", *EXAMPLE, "options.drop_threshold=5", "output=json")
+    assert done.returncode == ExitCode.FAILURE
+    problem = json.loads(done.stderr)
+    assert (problem["code"], problem["problems"][0]["path"]) == ("invalid_request", "options.drop_threshold")
+
+
+def test_standard_input_and_overrides(port: str, reme: Run) -> None:
+    whole = json.dumps(CompactionRequest.example).encode()
+    words = ("compact_context", "request=-", f"port={port}", "eligible_tool_names=[]", "output=json")
+    done = reme(*words, input=whole)
+    assert done.returncode == ExitCode.PROPOSAL
+    assert json.loads(done.stdout)["answer"]["reason"] == "no_candidates"
+
+
+def test_settings_of_the_preset_can_be_overridden_for_one_job(reme: Run) -> None:
+    overridden = "components.as_decision_model.compaction.backend=agentscope"
+    done = reme("start", "job=compact_context", *EXAMPLE, overridden, "output=report")
+    assert done.returncode == ExitCode.FAILURE
+    assert b"DECISION_MODEL_API_KEY" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_nobody_listening_is_unreachable(reme: Run) -> None:
+    with socket.socket() as reserved:
+        reserved.bind(("127.0.0.1", 0))
+        done = reme("compact_context", *EXAMPLE, f"port={reserved.getsockname()[1]}", "output=report")
+    assert done.returncode == ExitCode.UNREACHABLE
+    assert b"reme start config=decision_compaction" in done.stderr
+
+
+def test_bytes_that_are_not_text_are_a_mistake(reme: Run) -> None:
+    done = reme("compact_context", b"goal=\xff")
+    assert done.returncode == ExitCode.USAGE
+    assert b"goal: the value is not valid UTF-8" in done.stderr
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(  # noqa: S603 - our own program
+        [REME, "start", "job=compact_context", *EXAMPLE],
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=60,
+    )
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (ExitCode.PROPOSAL, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_a_typed_failure() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(  # noqa: S603 - our own program
+            [REME, "start", "job=compact_context", *EXAMPLE],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert done.returncode == ExitCode.FAILURE
+    assert json.loads(done.stderr)["code"] == "output_failed"
+
+
+def test_an_interrupt_ends_a_waiting_call_without_a_traceback() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        with subprocess.Popen(  # noqa: S603 - our own program
+            [REME, "compact_context", *EXAMPLE, f"port={silent.getsockname()[1]}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            connection, _ = silent.accept()
+            process.send_signal(signal.SIGINT)
+            written, complaint = process.communicate(timeout=60)
+            connection.close()
+    assert (process.returncode, written, complaint) == (ExitCode.INTERRUPTED, b"", b"")
+
+
+def test_a_terminal_gets_the_report() -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [REME, "start", "job=compact_context", *EXAMPLE],
+        stdout=theirs,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "110", "NO_COLOR": "1"},
+    ) as process:
+        os.close(theirs)
+        shown = _read_all(ours)
+    assert process.returncode == ExitCode.PROPOSAL
+    assert "Proposal: no_change" in shown
+    assert "the result is too short to get shorter" in shown
+
+
+def _read_all(terminal: int) -> str:
+    chunks = []
+    with os.fdopen(terminal, "rb", buffering=0) as stream:
+        while True:
+            try:
+                chunk = stream.read(4096)
+            except OSError:  # how Linux says that the other side is closed
+                break
+            if not chunk:
+                break
+            chunks.append(chunk)
+    return b"".join(chunks).decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "unwanted"),
+    [
+        (["--version"], ["pydantic", "yaml", "httpx", "rich", "numpy", "anyio"]),
+        (["--help"], ["pydantic", "yaml", "httpx", "rich", "numpy", "anyio"]),
+        (
+            ["compact_context", *EXAMPLE, "port=1"],
+            ["fastapi", "uvicorn", "httpx", "rich", "numpy", "agentscope", "tiktoken"],
+        ),
+    ],
+    ids=["version", "help", "call"],
+)
+def test_nothing_is_imported_that_is_not_needed(words: list[str], unwanted: list[str]) -> None:
+    script = (
+        "import sys; from reme_compact.cli.main import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", script, *words], capture_output=True, check=True, timeout=60, text=True
+    )
+    loaded = set(done.stderr.splitlines()[-1].split())
+    assert "reme_compact.cli.main" in loaded
+    assert loaded & set(unwanted) == set()
