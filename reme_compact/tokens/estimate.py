@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from reme_compact.tokens.estimate_weights import CLASS_OF_BYTE, SCALE, WEIGHTS
+from reme_compact.tokens.estimate_weights import CLASS_OF_BYTE, SCALE, SHORTENED_RUNS, WEIGHTS
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +53,7 @@ def _chunks(parts: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
 def _estimate_chunk(parts: Sequence[bytes]) -> list[int]:
     import numpy as np  # noqa: PLC0415 - keeps importing the package light
 
+    parts = [_shorten_runs(part) for part in parts]
     # A line break before each part makes it begin as a line does, whatever stands before it.
     joined = b"\n".join([b"", *parts])
     classes = np.frombuffer(joined.translate(CLASS_OF_BYTE), dtype=np.uint8)
@@ -79,6 +80,12 @@ def _sums(weights: "np.ndarray[Any, Any]", starts: "np.ndarray[Any, Any]", ends:
             bounds = bounds[:-1]
         sums[occupied] = np.add.reduceat(weights, bounds, dtype=np.int64)[0::2]
     return sums
+
+
+def _shorten_runs(part: bytes) -> bytes:
+    for run, short in SHORTENED_RUNS:
+        part = part.replace(run, short)
+    return part
 
 
 @cache

@@ -1,95 +1,93 @@
-"""The classes of bytes and the weight of each pair of neighbouring classes, for the token estimate."""
+"""The classes of bytes and the weight of each pair of neighbouring classes, for the token estimate.
+
+The weights minimise the mean overestimate of OpenAI's o200k_base count (a linear program, with the count itself as the
+lower bound of every sample) over some 2,500 samples of 800 to 3,000 characters: prose in 20 languages, source code,
+JSON, logs, agent histories, numbers, hexadecimal, UUIDs, base64, emoji, white space and random characters.
+"""
 
 import string
 
-SCALE = 64
-"""Weights are in 64ths of a token."""
+SCALE = 100
+"""Weights are in hundredths of a token."""
 
-NAMES = (
+SHORTENED_RUNS = ((b" " * 8, b"  "), (b"\n" * 4, b"\n"), (b"\t" * 4, b"\t"))
+"""Long runs of white space and their stand-ins: tokenizers take a run whole, and pairs cannot see where it ends."""
+
+CLASSES = (
     "space",
-    "break",
-    "lower",
+    "break",  # line breaks and tabs
+    "vowel",
+    "consonant",
     "upper",
     "digit",
+    "joint",  # punctuation that joins names and numbers, or comes in rows
     "punctuation",
-    "bracket",
-    "quote",
-    "other",
-    "continuation",
-    "lead_latin",
+    "control",
+    "continuation",  # any byte of a multi-byte character but its first
+    "lead_latin",  # first bytes, by what they usually begin
     "lead_cyrillic",
     "lead_two",
     "lead_cjk",
     "lead_three",
     "lead_four",
 )
-SPACE, BREAK, LOWER, UPPER, DIGIT, PUNCTUATION, BRACKET, QUOTE, OTHER, CONTINUATION = range(10)
-LEAD_LATIN, LEAD_CYRILLIC, LEAD_TWO, LEAD_CJK, LEAD_THREE, LEAD_FOUR = range(10, 16)
+
+_OF_CHARACTERS = {
+    " ": "space",
+    "\n\r\t": "break",
+    "aeiouy": "vowel",
+    string.ascii_uppercase: "upper",
+    string.digits: "digit",
+    "._-/=*#": "joint",
+}
+
+_OF_RANGES = {
+    range(0x80, 0xC0): "continuation",
+    range(0xC0, 0xC6): "lead_latin",
+    range(0xD0, 0xD4): "lead_cyrillic",
+    range(0xC6, 0xE0): "lead_two",
+    range(0xE3, 0xEE): "lead_cjk",
+    range(0xE0, 0xF0): "lead_three",
+    range(0xF0, 0x100): "lead_four",
+}
 
 
-def _class_of(byte: int) -> int:  # noqa: C901, PLR0911, PLR0912 - one flat table
+def _class_of(byte: int) -> int:
     character = chr(byte)
-    if character == " ":
-        return SPACE
-    if character in "\n\r\t":
-        return BREAK
+    for characters, name in _OF_CHARACTERS.items():
+        if character in characters:
+            return CLASSES.index(name)
     if character in string.ascii_lowercase:
-        return LOWER
-    if character in string.ascii_uppercase:
-        return UPPER
-    if character in string.digits:
-        return DIGIT
-    if character in "()[]{}<>":
-        return BRACKET
-    if character in "\"'`":
-        return QUOTE
+        return CLASSES.index("consonant")
     if character in string.punctuation:
-        return PUNCTUATION
-    if byte < 0x80:
-        return OTHER
-    if byte < 0xC0:
-        return CONTINUATION
-    if byte < 0xC6:
-        return LEAD_LATIN
-    if byte in (0xD0, 0xD1, 0xD2, 0xD3):
-        return LEAD_CYRILLIC
-    if byte < 0xE0:
-        return LEAD_TWO
-    if 0xE3 <= byte <= 0xED:
-        return LEAD_CJK
-    if byte < 0xF0:
-        return LEAD_THREE
-    return LEAD_FOUR
+        return CLASSES.index("punctuation")
+    for bytes_of_class, name in _OF_RANGES.items():
+        if byte in bytes_of_class:
+            return CLASSES.index(name)
+    return CLASSES.index("control")
 
 
 CLASS_OF_BYTE = bytes(_class_of(byte) for byte in range(256))
+"""For `bytes.translate`: the class of each byte, 0..15."""
 
+_AFTER = (
+    (7, 80, 1, 34, 1, 222, 31, 32, 80, 15, 80, 80, 255, 60, 1, 97),  # after space
+    (1, 36, 38, 1, 76, 80, 1, 52, 1, 15, 80, 126, 1, 80, 80, 80),  # after break
+    (35, 102, 75, 6, 66, 80, 80, 1, 80, 15, 1, 80, 80, 80, 80, 80),  # after vowel
+    (41, 40, 12, 28, 80, 163, 41, 48, 80, 15, 80, 80, 80, 80, 80, 80),  # after consonant
+    (1, 141, 30, 64, 35, 82, 10, 131, 23, 15, 80, 80, 80, 80, 80, 80),  # after upper
+    (57, 40, 81, 117, 207, 15, 81, 83, 71, 15, 80, 80, 80, 80, 80, 80),  # after digit
+    (123, 1, 27, 81, 79, 73, 2, 121, 80, 15, 80, 80, 80, 1, 80, 80),  # after joint
+    (1, 124, 216, 81, 103, 206, 112, 48, 76, 15, 80, 80, 80, 80, 80, 80),  # after punctuation
+    (10, 40, 80, 80, 80, 80, 80, 1, 80, 15, 80, 80, 80, 80, 80, 80),  # after control
+    (1, 255, 1, 80, 80, 80, 80, 80, 80, 1, 255, 13, 1, 85, 114, 80),  # after continuation
+    (10, 40, 80, 80, 80, 80, 80, 80, 80, 255, 80, 80, 80, 80, 80, 80),  # after lead latin
+    (10, 40, 80, 80, 80, 80, 80, 80, 80, 15, 80, 80, 80, 80, 80, 80),  # after lead cyrillic
+    (10, 40, 80, 80, 80, 80, 80, 80, 80, 4, 80, 80, 80, 80, 80, 80),  # after lead two
+    (10, 40, 80, 80, 80, 80, 80, 80, 80, 1, 80, 80, 80, 80, 80, 80),  # after lead cjk
+    (10, 40, 80, 80, 80, 80, 80, 80, 80, 1, 80, 80, 80, 80, 80, 80),  # after lead three
+    (10, 40, 80, 80, 80, 80, 80, 80, 80, 147, 80, 80, 80, 80, 80, 80),  # after lead four
+)
 
-def _weights() -> list[int]:
-    table = [[SCALE] * 16 for _ in range(16)]
-    for previous in range(16):
-        row = table[previous]
-        row[SPACE] = 2 if previous == SPACE else 6
-        row[BREAK] = 16 if previous == BREAK else 32
-        row[LOWER] = 52
-        row[UPPER] = 52
-        row[DIGIT] = 52
-        row[PUNCTUATION] = row[BRACKET] = row[QUOTE] = 52
-        row[CONTINUATION] = 0
-        row[LEAD_LATIN] = 52
-        row[LEAD_CYRILLIC] = 26
-        row[LEAD_TWO] = 56
-        row[LEAD_CJK] = 60
-        row[LEAD_THREE] = 72
-        row[LEAD_FOUR] = 160
-    table[LOWER][LOWER] = 6
-    table[UPPER][LOWER] = 12
-    table[UPPER][UPPER] = 26
-    table[DIGIT][DIGIT] = 22
-    table[PUNCTUATION][PUNCTUATION] = 24
-    table[SPACE][LOWER] = table[SPACE][UPPER] = 50
-    return [weight for row in table for weight in row]
-
-
-WEIGHTS = _weights()
+WEIGHTS = tuple(weight for row in _AFTER for weight in row)
 """Weight of the second class of a pair, at index 16 * first + second."""
