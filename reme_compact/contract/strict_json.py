@@ -27,7 +27,7 @@ def parse_json(text: str | bytes | bytearray) -> Any:
     try:
         # Left to itself, the standard parser guesses encodings and lets surrogates through undecoded.
         text = text if isinstance(text, str) else text.decode("utf-8-sig")
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
+        value = _DECODER.decode(text)
     except InvalidJSONError:
         raise
     except RecursionError:
@@ -38,7 +38,7 @@ def parse_json(text: str | bytes | bytearray) -> Any:
         raise InvalidJSONError(f"Not valid UTF-8 at byte {error.start}.") from None
     except ValueError:
         raise InvalidJSONError("An integer has too many digits (at most 4,300 are accepted).") from None
-    if _deeper_than(value, MAX_DEPTH):
+    if text.count("[") + text.count("{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise InvalidJSONError(f"The JSON is nested deeper than {MAX_DEPTH} levels.")
     return value
 
@@ -75,3 +75,6 @@ def _deeper_than(value: Any, limit: int) -> bool:
         if not level:
             return False
     return True
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import orjson
-
 from reme_compact.contract.messages import Block, Message
+from reme_compact.history.sizes import compact_json
 
 MESSAGE_OVERHEAD = 4
 """Tokens of role and separators per message, after OpenAI's published chat accounting (3 and the role)."""
@@ -59,7 +58,4 @@ def _text(value: Any) -> list[str]:
             if not (isinstance(item, dict) and item.get("type") == "data")
             for text in (_text(item.get("text")) if isinstance(item, dict) and "text" in item else _text(item))
         ]
-    try:
-        return [orjson.dumps(value).decode()]
-    except TypeError:
-        return [repr(value)]
+    return [compact_json(value)]

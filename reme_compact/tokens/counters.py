@@ -31,6 +31,8 @@ class AdditiveTokenCounter:
     approximate: bool = False
 
 
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
 TokenCounter: TypeAlias = OpaqueTokenCounter | AdditiveTokenCounter
 
 
@@ -63,12 +65,12 @@ def call_counter(counter: Callable[[Any], Any], argument: Any) -> int:
 
 def private_copy(value: Any) -> Any:
     """Copy every container of JSON data, so that a counter cannot reach the source or the proposal."""
-    if type(value) is dict:
-        copy = value.copy()
+    if isinstance(value, dict):
+        copy = dict(value)
         for key, item in value.items():
-            if type(item) is dict or type(item) is list:
+            if type(item) not in _SCALARS:
                 copy[key] = private_copy(item)
         return copy
-    if type(value) is list:
-        return [private_copy(item) if type(item) is dict or type(item) is list else item for item in value]
+    if isinstance(value, list):
+        return [item if type(item) in _SCALARS else private_copy(item) for item in value]
     return value

@@ -17,6 +17,9 @@ ENCODINGS = {
 }
 """Per encoding, the name under which tiktoken looks for its file in a cache folder (SHA-1 of its address)."""
 
+_LONGEST_TEXT = 250_000
+"""Characters per call: a run of a million spaces overflows the stack of tiktoken's regular expressions."""
+
 
 @cache
 def load_text_counter(encoding: str) -> Callable[[str], int]:
@@ -30,9 +33,16 @@ def load_text_counter(encoding: str) -> Callable[[str], int]:
 
     def count_text(text: str) -> int:
         # Names of special tokens inside a history are just text; tiktoken would refuse them by default.
-        return len(encoder.encode_ordinary(text))
+        return sum(len(encoder.encode_ordinary(piece)) for piece in _pieces(text))
 
     return count_text
+
+
+def _pieces(text: str) -> list[str]:
+    """Cut what would be too long for one call; each cut may cost a token."""
+    if len(text) <= _LONGEST_TEXT:
+        return [text]
+    return [text[start : start + _LONGEST_TEXT] for start in range(0, len(text), _LONGEST_TEXT)]
 
 
 def _load_encoding(name: str) -> Any:

