@@ -115,6 +115,10 @@ def _warnings(request: CompactionRequest, pairing: Pairing) -> list[str]:
     ]
     if not request.eligible_tool_names and pairing.calls:
         warnings.append("eligible_tool_names is empty, so no tool result may be replaced.")
+    if pairing.unknown_types:
+        warnings.append(
+            f"Blocks of types that are not AgentScope's are carried along unread: {_named(pairing.unknown_types)}."
+        )
     if pairing.results_without_call:
         warnings.append(f"Tool results without a call: {_named(pairing.results_without_call)}.")
     if pairing.blocks_without_id:

@@ -129,18 +129,28 @@ def _stats(
         "protected_by": dict(Counter(plan.protected.values())),
         "details": details,
         "errors": list(verdicts.errors.values()),
-        "warnings": [*plan.warnings, *verdicts.warnings, *_outage_warnings(plan, verdicts)],
+        "warnings": [*plan.warnings, *verdicts.warnings, *_decision_warnings(plan, verdicts)],
+        "explanations": {
+            unit: verdict.explanation for unit, verdict in verdicts.by_unit.items() if verdict.explanation is not None
+        },
         "token_counter": tokens.counter,
     }
 
 
-def _outage_warnings(plan: Plan, verdicts: Verdicts) -> list[str]:
-    """Say in words what `errors` says in numbers: an outage is not an error, and not silent."""
+def _decision_warnings(plan: Plan, verdicts: Verdicts) -> list[str]:
+    """Say in words what `errors` and `details` say in numbers: an outage is not an error, and not silent."""
     batches = len(plan.packing.batches)
-    return [
+    warnings = [
         f"{error['batches']} of {batches} decision requests failed, their results are kept: {error['message']}"
         for error in verdicts.errors.values()
     ]
+    invalid = sum(1 for verdict in verdicts.by_unit.values() if verdict.reason == "invalid_answer")
+    if invalid:
+        warnings.append(
+            f"{invalid} of {plan.asked} answers of the decision model were missing or no probability; "
+            "their results are kept."
+        )
+    return warnings
 
 
 def _output_of(result: dict[str, Any] | None) -> Any:

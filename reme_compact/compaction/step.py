@@ -5,27 +5,24 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from anyio import to_thread
 
+from reme_compact.compaction.counter_choice import CounterChoice, TokenCounterFactory, describe_counter
 from reme_compact.compaction.counting import DraftCount, count_draft
 from reme_compact.compaction.plan import Plan, plan_compaction
 from reme_compact.compaction.proposal import TokenCounts, build_answer
 from reme_compact.compaction.ranking import apply_within_budget, rank_replacements
-from reme_compact.contract.errors import InvalidRequestError
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.result import Response
-from reme_compact.contract.validation import unknown_key
 from reme_compact.decision.health import DecisionModelHealth
 from reme_compact.decision.injection import accept_decision_model, describe
 from reme_compact.decision.protocol import DecisionModel, OwnedDecisionModel
 from reme_compact.decision.scoring import BatchScoring
 from reme_compact.decision.verdicts import Verdicts
 from reme_compact.history.draft import Draft, snapshot
-from reme_compact.tokens.counters import AdditiveTokenCounter, TokenCounter
-
-TokenCounterFactory: TypeAlias = Callable[[], TokenCounter]
+from reme_compact.tokens.counters import TokenCounter
 
 _log = logging.getLogger(__name__)
 
@@ -49,8 +46,8 @@ class CompactContextStep:
     Args:
         as_decision_model: `"local"`, an AgentScope classifier, or anything awaitable as `model(state, questions)`
             (see `reme_compact.decision.protocol`). It is borrowed: never closed unless `owns_decision_model`.
-        token_counter: the host's own counter, a function over the messages or an `AdditiveTokenCounter`; it is
-            called only when a request sets `max_output_tokens`.
+        token_counter: the host's own counter, a function over the messages, an `AdditiveTokenCounter`, or the name
+            of a built-in one such as `"estimate"`; it is called only when a request sets `max_output_tokens`.
         token_counters: factories of registered counters, by the name that a request may use.
         default_token_counter: the registered counter for requests that name none.
         owns_decision_model: close the decision model when the step is closed.
@@ -63,18 +60,14 @@ class CompactContextStep:
         self,
         *,
         as_decision_model: DecisionModel | Literal["local"] = "local",
-        token_counter: TokenCounter | None = None,
+        token_counter: TokenCounter | str | None = None,
         token_counters: Mapping[str, TokenCounterFactory] | None = None,
         default_token_counter: str | None = None,
         owns_decision_model: bool = False,
     ) -> None:
-        if token_counter is not None and not callable(token_counter) and not _is_additive(token_counter):
-            raise TypeError("token_counter must be a function over messages or an AdditiveTokenCounter.")
         self._model = accept_decision_model(as_decision_model)
         self._owns_decision_model = owns_decision_model or as_decision_model == "local"
-        self._token_counter = token_counter
-        self._token_counters = dict(token_counters or {})
-        self._default_token_counter = default_token_counter
+        self._counters = CounterChoice(token_counter, token_counters or {}, default_token_counter)
         self.health = DecisionModelHealth()
 
     async def __call__(self, **values: Any) -> Response:
@@ -85,6 +78,7 @@ class CompactContextStep:
         Raises:
             InvalidRequestError: the request breaks the contract.
             TokenCounterError: the token counter failed.
+            ConfigurationError: a registered token counter cannot be built, for instance for want of an extra.
         """
         if "messages" in values:
             values["messages"] = snapshot(values["messages"])
@@ -134,40 +128,11 @@ class CompactContextStep:
     def _prepare(self, get_request: Callable[[], CompactionRequest]) -> _Prepared:
         request = get_request()
         draft = Draft(request.messages)
-        counter = self._counter_for(request)
+        counter = self._counters.for_request(request)
         count = count_draft(counter, draft) if counter is not None else None
         budget = request.options.max_output_tokens
         fits = budget is not None and count is not None and count.total <= budget
         return _Prepared(plan_compaction(request, ask=not fits), draft, counter, count)
-
-    def _counter_for(self, request: CompactionRequest) -> TokenCounter | None:
-        """Choose the counter: the one a request names, the host's when there is a budget, the registered default.
-
-        Raises:
-            InvalidRequestError: the named counter is not registered, or a budget has no counter.
-        """
-        name = request.token_counter
-        has_budget = request.options.max_output_tokens is not None
-        if name is None and self._token_counter is not None:
-            return self._token_counter if has_budget else None
-        name = name if name is not None else self._default_token_counter
-        if name is not None:
-            factory = self._token_counters.get(name)
-            if factory is not None:
-                return factory()
-            message = unknown_key(name, list(self._token_counters)).replace("key", "token counter")
-            raise InvalidRequestError([{"path": "token_counter", "message": message}])
-        if has_budget:
-            raise InvalidRequestError(
-                [
-                    {
-                        "path": "options.max_output_tokens",
-                        "message": "needs a token counter: name a registered one in token_counter, or construct the "
-                        "step with token_counter=...",
-                    }
-                ]
-            )
-        return None
 
 
 def _finish(prepared: _Prepared, verdicts: Verdicts) -> dict[str, Any]:
@@ -177,7 +142,7 @@ def _finish(prepared: _Prepared, verdicts: Verdicts) -> dict[str, Any]:
     ranked = rank_replacements(plan, verdicts)
     application = apply_within_budget(ranked, draft, prepared.count if budget is not None else None, budget)
     after = _tokens_after(prepared, application.applied != [], has_budget=budget is not None)
-    counter = _describe_counter(prepared.counter) if prepared.counter is not None else None
+    counter = describe_counter(prepared.counter) if prepared.counter is not None else None
     tokens = TokenCounts(before=before, after=after, budget=budget, counter=counter)
     return build_answer(plan, verdicts, application, draft, tokens)
 
@@ -188,16 +153,6 @@ def _tokens_after(prepared: _Prepared, changed: bool, *, has_budget: bool) -> in
     if has_budget or not changed:
         return prepared.count.total
     return count_draft(prepared.counter, prepared.draft).total
-
-
-def _describe_counter(counter: TokenCounter) -> dict[str, Any]:
-    if isinstance(counter, AdditiveTokenCounter):
-        return {"name": counter.name, "approximate": counter.approximate}
-    return {"name": "host", "approximate": False}
-
-
-def _is_additive(counter: object) -> bool:
-    return isinstance(counter, AdditiveTokenCounter)
 
 
 def _previews(answer: dict[str, Any]) -> int:

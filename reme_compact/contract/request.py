@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from reme_compact.contract.errors import InvalidRequestError
 from reme_compact.contract.messages import Messages
@@ -16,6 +16,17 @@ def _blank_is_absent(text: str | None) -> str | None:
 
 
 OptionalText: TypeAlias = Annotated[str | None, AfterValidator(_blank_is_absent)]
+
+
+def _a_name(value: object) -> object:
+    if value is not None and not isinstance(value, str):
+        raise ValueError(
+            "must be the name of a registered token counter; pass a function as CompactContextStep(token_counter=...)"
+        )
+    return value
+
+
+CounterName: TypeAlias = Annotated[str | None, BeforeValidator(_a_name)]
 
 
 class CompactionRequest(BaseModel):

@@ -22,11 +22,40 @@ def dotted(location: Sequence[int | str]) -> str:
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """Say that a key is unknown, and which known key it resembles."""
-    close = difflib.get_close_matches(key.lower(), known, n=1)
-    if close:
-        return f"unknown key; did you mean '{close[0]}'?"
-    return f"unknown key; known keys are {', '.join(sorted(known))}" if known else "unknown key"
+    return unknown_name("key", key, known)
 
+
+def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
+    """Say that a name is unknown, and which known name it resembles; `kind` is what it names, in the singular."""
+    close = difflib.get_close_matches(name.lower(), known, n=1)
+    if close:
+        return f"unknown {kind}; did you mean '{close[0]}'?"
+    return f"unknown {kind}; known {kind}s are {', '.join(sorted(known))}" if known else f"unknown {kind}"
+
+
+_WORDING = {
+    "missing": "is required",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "finite_number": "must be a finite number",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "string_type": "must be text",
+    "string_unicode": "must be text without lone surrogates",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "literal_error": "must be {expected}",
+}
+"""Pydantic's findings in the words that every other message of ours uses."""
 
 PROBLEMS_AT_MOST = 20
 """Problems that are spelled out; a request with thousands of wrong keys is not worth thousands of explanations."""
@@ -34,7 +63,7 @@ PROBLEMS_AT_MOST = 20
 
 def problems_of(error: ValidationError, model: type[BaseModel]) -> list[FieldProblem]:
     """List what pydantic found wrong, without the offending values (they may be private)."""
-    found = error.errors(include_url=False, include_input=False, include_context=False)
+    found = error.errors(include_url=False, include_input=False)
     problems = [_problem(dotted(item["loc"]), _explain(item, model)) for item in found[:PROBLEMS_AT_MOST]]
     if len(found) > PROBLEMS_AT_MOST:
         problems.append({"path": "", "message": f"and {len(found) - PROBLEMS_AT_MOST} more problems"})
@@ -54,8 +83,8 @@ def _explain(item: Any, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         owner = _model_at(model, item["loc"][:-1])
         return unknown_key(str(item["loc"][-1]), list(owner.model_fields) if owner else [])
-    if kind == "missing":
-        return "is required"
+    if kind in _WORDING:
+        return _WORDING[kind].format(**item.get("ctx", {}))
     message: str = item["msg"]
     return message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
 

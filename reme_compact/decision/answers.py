@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from numbers import Real
 from typing import Any
 
+_LONGEST_EXPLANATION = 200
+
 
 def probability_of(answer: Any) -> float | None:
     """Return the probability of a binary answer; null for anything else.
@@ -24,6 +26,12 @@ def probability_of(answer: Any) -> float | None:
     except Exception:  # noqa: BLE001 - a stranger's object; whatever it raises spoils only its own unit
         return None
     return number if math.isfinite(number) and 0 <= number <= 1 else None
+
+
+def explanation_of(answer: Any) -> str | None:
+    """Return what an answer says about its reasons, at most 200 characters of it."""
+    value = _field(answer, "explanation")
+    return value[:_LONGEST_EXPLANATION] if isinstance(value, str) and value.strip() else None
 
 
 def usage_of(usage: Any) -> Any:

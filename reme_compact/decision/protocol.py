@@ -36,10 +36,17 @@ Questions: TypeAlias = Mapping[str, BinaryQuestion]
 
 @dataclass(frozen=True, slots=True)
 class BinaryAnswer:
-    """The probability, 0..1, that the answer to a binary question is yes."""
+    """The probability, 0..1, that the answer to a binary question is yes.
+
+    Attributes:
+        probability: of yes.
+        type: kind of answer.
+        explanation: why, in a few words, for people; shown in `stats.explanations`. It must not quote content.
+    """
 
     probability: float
     type: Literal["binary_answer"] = "binary_answer"
+    explanation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

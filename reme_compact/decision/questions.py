@@ -19,6 +19,5 @@ def question_about(unit_id: str) -> BinaryQuestion:
     """Return the question about one evidence unit, which `INSTRUCTIONS` explains."""
     return {
         "type": "binary",
-        "instructions": f"Does evidence unit {unit_id} contain information still needed to continue the current task "
-        "correctly, judged as `instructions` in the state says?",
+        "instructions": f"Is evidence unit {unit_id} still needed to continue correctly, as `instructions` defines it?",
     }

@@ -12,12 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from reme_compact.contract.errors import DecisionModelError
-from reme_compact.decision.answers import probability_of, usage_of
+from reme_compact.contract.exception_places import exception_places
+from reme_compact.decision.answers import usage_of
 from reme_compact.decision.batching import Batch
 from reme_compact.decision.failures import classify_failure
 from reme_compact.decision.health import DecisionModelHealth
 from reme_compact.decision.protocol import DecisionModel
-from reme_compact.decision.verdicts import Verdict, Verdicts
+from reme_compact.decision.verdicts import Verdicts, read_answer
 
 CANCELLATION_GRACE_SECONDS = 1.0
 """How long a cancelled request may take to end before it is abandoned."""
@@ -93,7 +94,7 @@ class BatchScoring:
             self._fail(batch, DecisionModelError("The decision model cancelled its own request.", code="cancelled"))
         except Exception as error:  # noqa: BLE001 - a stranger's code; whatever it raises means keep
             if not self._is_over():
-                self._fail(batch, classify_failure(error))
+                self._fail(batch, classify_failure(error), cause=error)
         else:
             if not self._is_over():
                 self._read(batch, response)
@@ -101,20 +102,11 @@ class BatchScoring:
     def _read(self, batch: Batch, response: Any) -> None:
         try:
             content = response.content
-            answers = {unit: probability_of(content.get(unit)) for unit in batch.questions}
+            verdicts = {unit: read_answer(content.get(unit)) for unit in batch.questions}
         except Exception as error:  # noqa: BLE001 - as above
-            self._fail(
-                batch,
-                DecisionModelError(
-                    f"The decision model returned no answers that can be read ({type(error).__name__}).",
-                    code="invalid_response",
-                ),
-            )
+            self._fail(batch, _unreadable(response, error), cause=error)
             return
-        for unit, probability in answers.items():
-            self._verdicts.by_unit[unit] = (
-                Verdict(reason="invalid_answer") if probability is None else Verdict(probability)
-            )
+        self._verdicts.by_unit.update(verdicts)
         self._health.worked(self._now())
         self._note_usage(response)
 
@@ -127,11 +119,12 @@ class BatchScoring:
         if usage is not None:
             self._verdicts.usage.append(usage)
 
-    def _fail(self, batch: Batch, error: DecisionModelError) -> None:
+    def _fail(self, batch: Batch, error: DecisionModelError, *, cause: Exception | None = None) -> None:
         fields = error.fields()
         self._verdicts.fail(batch.questions, "model_error", fields)
         self._health.failed(self._now(), fields)
-        _log.warning("A decision request failed: %s (%s)", fields["message"], fields["code"])
+        where = f": {exception_places(cause)}" if cause is not None else ""
+        _log.warning("A decision request failed: %s (%s)%s", fields["message"], fields["code"], where)
         if error.fatal:
             self._stop = error
 
@@ -147,6 +140,7 @@ class BatchScoring:
             late = DecisionModelError("No answer within total_timeout_seconds.", code="timeout").fields()
             self._verdicts.fail(batch.questions, "timeout", late)
             self._health.failed(self._now(), late)
+            _log.warning("A decision request failed: %s (%s)", late["message"], late["code"])
 
     def _warn_once(self, warning: str) -> None:
         if warning not in self._verdicts.warnings:
@@ -155,6 +149,16 @@ class BatchScoring:
     def _is_over(self) -> bool:
         """Tell whether an answer that arrives now comes too late to count."""
         return self._closed or asyncio.get_running_loop().time() >= self._deadline
+
+
+def _unreadable(response: Any, error: Exception) -> DecisionModelError:
+    """Say what was wrong with a response as a whole."""
+    kind = type(response).__name__
+    return DecisionModelError(
+        f"The decision model must return a DecisionResponse, or anything with answers by question name in .content; "
+        f"it returned {kind} ({type(error).__name__}).",
+        code="invalid_response",
+    )
 
 
 async def _end(workers: set[asyncio.Task[None]]) -> None:

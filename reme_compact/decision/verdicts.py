@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from reme_compact.contract.errors import ErrorFields
+from reme_compact.decision.answers import explanation_of, probability_of
 
 NoVerdict: TypeAlias = Literal["invalid_answer", "model_error", "timeout", "unobserved"]
 
@@ -17,11 +18,23 @@ class Verdict:
         probability: 0..1 that the result is still needed.
         reason: set exactly when there is no probability.
         detail: code of the error behind the reason.
+        explanation: what the decision model said about why, if it said anything.
     """
 
     probability: float | None = None
     reason: NoVerdict | None = None
     detail: str | None = None
+    explanation: str | None = None
+
+
+def read_answer(answer: Any) -> Verdict:
+    """Turn one answer into a verdict; an answer that is missing or no probability is a reason to keep."""
+    if answer is None:
+        return Verdict(reason="invalid_answer", detail="no_answer")
+    probability = probability_of(answer)
+    if probability is None:
+        return Verdict(reason="invalid_answer", detail="not_a_probability")
+    return Verdict(probability, explanation=explanation_of(answer))
 
 
 @dataclass(slots=True)

@@ -11,6 +11,9 @@ Location: TypeAlias = tuple[int, int]
 PairingRule: TypeAlias = Literal["result_missing", "ambiguous_id"]
 
 
+_OTHER_TYPES = ("text", "thinking", "hint", "data")
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """One tool call with an id, and its result where there is exactly one.
@@ -36,11 +39,19 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """All tool calls of a history with an id, and what could not be made sense of."""
+    """All tool calls of a history with an id, and what could not be made sense of.
+
+    Attributes:
+        calls: every tool call with an id, in order.
+        results_without_call: ids of results that answer no call.
+        blocks_without_id: number of calls and results that carry no id.
+        unknown_types: block types that are not AgentScope's, each once; a sign of another message format.
+    """
 
     calls: list[ToolCall]
     results_without_call: list[str]
     blocks_without_id: int
+    unknown_types: list[str]
 
 
 def pair_tool_blocks(messages: list[Message]) -> Pairing:
@@ -53,10 +64,13 @@ def pair_tool_blocks(messages: list[Message]) -> Pairing:
     results: dict[str, list[tuple[Location, Block]]] = {}
     call_counts: dict[str, int] = {}
     blocks_without_id = 0
+    unknown_types: dict[str, None] = {}
     for message_index, message in enumerate(messages):
         for block_index, block in enumerate(message["content"]):
             kind = block.get("type")
             if kind != "tool_call" and kind != "tool_result":  # noqa: PLR1714 - faster than a set for text blocks
+                if kind not in _OTHER_TYPES:
+                    unknown_types[str(kind)] = None
                 continue
             block_id = block.get("id")
             if not isinstance(block_id, str) or not block_id:
@@ -71,7 +85,7 @@ def pair_tool_blocks(messages: list[Message]) -> Pairing:
         for number, (call_id, at, call) in enumerate(calls, 1)
     ]
     orphans = [block_id for block_id in results if block_id not in call_counts]
-    return Pairing(paired, orphans, blocks_without_id)
+    return Pairing(paired, orphans, blocks_without_id, list(unknown_types))
 
 
 def _pair(

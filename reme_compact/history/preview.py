@@ -2,11 +2,9 @@
 
 import re
 
-import orjson
-
 from reme_compact.contract.messages import Block
 from reme_compact.history.excerpt import excerpt
-from reme_compact.history.text import has_lone_surrogate
+from reme_compact.history.sizes import serialized_chars
 
 _MARKER_START = "[Compacted output. Recover from: "
 _MARKER_END = "]"
@@ -34,7 +32,7 @@ def is_preview(text: str) -> bool:
     if not end or text[end - 1] != _MARKER_END:
         return False
     line = text.rfind("\n", 0, end) + 1
-    return text.startswith(_MARKER_START, line) and end - line > len(_MARKER_START) + len(_MARKER_END)
+    return text.startswith(_MARKER_START, line)
 
 
 def preview_text(text: str, source_ref: str, preview_chars: int) -> str:
@@ -49,7 +47,6 @@ def is_shorter(preview: str, text: str, result: Block) -> bool:
     """
     if len(preview) >= len(text):
         return False
-    if has_lone_surrogate(preview):
-        return True
-    written = len(orjson.dumps(preview))
-    return written < len(text) + 2 or written < len(orjson.dumps(result["output"]))
+    written = serialized_chars(preview)
+    # A text is never longer than its JSON, so most results need not be written to be compared.
+    return written < len(text) + 2 or written < serialized_chars(result["output"])

@@ -1,4 +1,4 @@
-"""How large messages are as JSON, without writing a whole history at once."""
+"""Messages as JSON, and how large that is, without writing a whole history at once."""
 
 import json
 from typing import Any
@@ -8,13 +8,20 @@ import orjson
 from reme_compact.contract.messages import Message
 
 
+def compact_json(value: Any) -> str:
+    """Write a value as compact JSON, also with the lone surrogates and large integers that a history may hold."""
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def serialized_chars(value: Any) -> int:
     """Return the number of characters of a value as compact JSON."""
     try:
         written = orjson.dumps(value)
     except TypeError:
-        # Lone surrogates and integers beyond 64 bits are legal in a history, and beyond orjson.
-        return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+        return len(compact_json(value))
     return len(written) if written.isascii() else len(written.decode())
 
 

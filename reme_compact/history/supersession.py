@@ -13,7 +13,6 @@ from reme_compact.history.text import result_text
 from reme_compact.history.tool_input import read_tool_input, tool_input_text
 
 _TARGET_KEYS = ("path", "file_path", "filepath", "file", "filename", "url", "uri", "target")
-_SAMPLE = 64
 
 
 @dataclass(slots=True)
@@ -41,7 +40,7 @@ def find_supersession(candidates: Iterable[Candidate], calls: list[ToolCall]) ->
     found: dict[str, Supersession] = {}
     inputs: dict[tuple[str, str], int] = {}
     targets: dict[tuple[str, str], int] = {}
-    results: dict[tuple[int, str, str], list[str]] = {}
+    texts: set[str] = set()
     for call in reversed(calls):
         tool = call.call.get("name")
         if not isinstance(tool, str) or tool not in tools:
@@ -55,19 +54,16 @@ def find_supersession(candidates: Iterable[Candidate], calls: list[ToolCall]) ->
             continue
         input_key = (tool, tool_input_text(call.call))
         target = target_of(tool_input)
-        sample = (len(text), text[:_SAMPLE], text[-_SAMPLE:])
-        same_length = results.setdefault(sample, [])
         if candidate:
             found[call.id] = Supersession(
-                same_result_later=text in same_length,
+                same_result_later=text in texts,
                 same_input=inputs.get(input_key, 0),
                 same_target=targets.get((tool, target), 0) if target else 0,
             )
         inputs[input_key] = inputs.get(input_key, 0) + 1
         if target:
             targets[tool, target] = targets.get((tool, target), 0) + 1
-        if not same_length:
-            same_length.append(text)
+        texts.add(text)
     return found
 
 

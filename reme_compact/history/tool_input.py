@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import orjson
-
 from reme_compact.contract.errors import InvalidJSONError
 from reme_compact.contract.messages import Block
 from reme_compact.contract.strict_json import parse_json
+from reme_compact.history.sizes import compact_json
 
 
 def read_tool_input(call: Block) -> dict[str, Any] | None:
@@ -23,4 +22,4 @@ def read_tool_input(call: Block) -> dict[str, Any] | None:
 def tool_input_text(call: Block) -> str:
     """Return the input as the text that the model wrote, or as compact JSON where it was already read."""
     value = call.get("input")
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+    return value if isinstance(value, str) else compact_json(value)

@@ -12,9 +12,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reme_compact.contract.errors import FieldProblem, InvalidRequestError, ReMeError
+from reme_compact.contract.exception_places import exception_places
 from reme_compact.contract.validation import dotted
 from reme_compact.service.disconnect import ClientGoneError
-from reme_compact.service.exception_places import exception_places
 from reme_compact.service.problems import new_instance, problem_of, problem_of_bug, problem_of_http, problem_of_stop
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import Any, Literal, TextIO
 import structlog
 from structlog.typing import EventDict, Processor
 
-from reme_compact.service.exception_places import exception_places
+from reme_compact.contract.exception_places import exception_places
 
 LogFormat = Literal["console", "json"]
 

@@ -65,6 +65,7 @@ _EXAMPLE_STATS: dict[str, Any] = {
     "errors": [],
     "warnings": [],
     "token_counter": None,
+    "explanations": {},
 }
 
 _EXAMPLE_RESPONSE: dict[str, Any] = {

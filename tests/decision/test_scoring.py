@@ -314,3 +314,23 @@ async def test_health_tells_how_the_last_request_went() -> None:
     error = step.health.last_request.error
     assert error is not None
     assert error["code"] == "authentication_failed"
+
+
+async def test_an_explanation_is_shown_for_what_has_a_probability() -> None:
+    answers = {"t1": BinaryAnswer(0.0, explanation="seen again later"), "t2": BinaryAnswer(7.0, explanation="odd")}
+    answer = await compact(ScriptedModel(lambda unit: answers.get(unit["id"])))
+    assert answer["stats"]["explanations"] == {"t1": "seen again later"}
+    assert answer["stats"]["details"] == {"t2": "not_a_probability", "t3": "no_answer"}
+    assert any("2 of 3 answers" in warning for warning in answer["stats"]["warnings"])
+
+
+async def test_an_outage_is_in_the_log_with_its_place_and_without_its_text(caplog: pytest.LogCaptureFixture) -> None:
+    async def fails(state: Any, questions: Any) -> Any:
+        raise RuntimeError("secret message content")
+
+    await compact(fails)
+    await compact(HangingModel(), total_timeout_seconds=0.05)
+    assert "RuntimeError at" in caplog.text
+    assert "test_scoring.py" in caplog.text
+    assert "total_timeout_seconds" in caplog.text
+    assert "secret" not in caplog.text

@@ -6,6 +6,7 @@ from functools import partial
 import anyio.from_thread
 import anyio.to_thread
 
+from reme_compact.decision.local.explanation import explain
 from reme_compact.decision.local.features import measure
 from reme_compact.decision.local.weights import fixed_weights
 from reme_compact.decision.protocol import BinaryAnswer, DecisionResponse, Questions, State
@@ -31,17 +32,17 @@ class LocalDecisionModel:
 
     async def __call__(self, state: State, questions: Questions, /) -> DecisionResponse:
         """Answer each question whose name is the id of an evidence unit; other questions get no answer."""
-        score = partial(probabilities, state, between_units=anyio.from_thread.check_cancelled)
+        score = partial(judge, state, between_units=anyio.from_thread.check_cancelled)
         found = await anyio.to_thread.run_sync(score, abandon_on_cancel=True)
-        content = {name: BinaryAnswer(found[name]) for name in questions if name in found}
+        content = {name: found[name] for name in questions if name in found}
         return DecisionResponse(content=content, usage={"evidence_units": len(found)}, model=self.model_name)
 
     async def aclose(self) -> None:
         """Do nothing; there is nothing to release."""
 
 
-def probabilities(state: State, *, between_units: Callable[[], object] = lambda: None) -> dict[str, float]:
-    """Return, per id of an evidence unit, the probability that the unit is still needed.
+def judge(state: State, *, between_units: Callable[[], object] = lambda: None) -> dict[str, BinaryAnswer]:
+    """Return, per id of an evidence unit, the probability that the unit is still needed, and why.
 
     Args:
         state: as the decision protocol describes it; missing or malformed parts count as absent.
@@ -49,4 +50,12 @@ def probabilities(state: State, *, between_units: Callable[[], object] = lambda:
     """
     weights = fixed_weights()
     measured = measure(state, weights.match, between_units)
-    return {unit_id: weights.probability(features) for unit_id, features in measured.items()}
+    return {
+        unit_id: BinaryAnswer(weights.probability(features), explanation=explain(features, weights))
+        for unit_id, features in measured.items()
+    }
+
+
+def probabilities(state: State) -> dict[str, float]:
+    """Return, per id of an evidence unit, the probability that the unit is still needed."""
+    return {unit_id: answer.probability for unit_id, answer in judge(state).items()}

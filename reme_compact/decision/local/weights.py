@@ -45,9 +45,13 @@ class Weights:
         if unknown:
             raise ValueError(f"weights for features that do not exist: {', '.join(unknown)}")
 
+    def contributions(self, features: Features) -> dict[str, float]:
+        """Return what each feature adds to the score of a unit."""
+        return {name: weight * features[name] for name, weight in self.weights.items()}
+
     def probability(self, features: Features) -> float:
         """Return the probability, 0..1, that a unit with these features is still needed."""
-        score = math.fsum([self.bias, *(weight * features[name] for name, weight in self.weights.items())])
+        score = math.fsum([self.bias, *self.contributions(features).values()])
         raw = 1 / (1 + math.exp(-max(-50.0, min(50.0, self.slope * score))))
         # Rounded, because the last digits of exp and log differ between platforms.
         return round(max(self.floor, min(self.ceiling, raw)), _DECIMALS)

@@ -1,0 +1,81 @@
+"""Which token counter serves a request."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from reme_compact.contract.errors import InvalidRequestError
+from reme_compact.contract.request import CompactionRequest
+from reme_compact.contract.validation import unknown_name
+from reme_compact.tokens.counters import AdditiveTokenCounter, TokenCounter
+from reme_compact.tokens.registry import build_token_counter
+
+TokenCounterFactory: TypeAlias = Callable[[], TokenCounter]
+
+
+class CounterChoice:
+    """The counters that one step knows.
+
+    Args:
+        own: the host's counter, or the name of a backend of `build_token_counter`.
+        registered: factories by the name that a request may use.
+        default: the registered counter for requests that name none.
+
+    Raises:
+        TypeError: `own` is no counter.
+        ConfigurationError: `own` is a name that leads to no counter.
+    """
+
+    def __init__(
+        self, own: TokenCounter | str | None, registered: Mapping[str, TokenCounterFactory], default: str | None
+    ) -> None:
+        if isinstance(own, str):
+            own = build_token_counter(own)
+        if own is not None and not _is_counter(own):
+            raise TypeError(
+                "token_counter must be a function over messages, an AdditiveTokenCounter, or the name of a backend "
+                "such as 'estimate'."
+            )
+        self._own = own
+        self._registered = dict(registered)
+        self._default = default
+
+    def for_request(self, request: CompactionRequest) -> TokenCounter | None:
+        """Return the counter that a request names, else the host's for a budget, else the registered default.
+
+        Raises:
+            InvalidRequestError: the named counter is not registered, or a budget has no counter.
+            ConfigurationError: a registered counter cannot be built.
+        """
+        name = request.token_counter
+        has_budget = request.options.max_output_tokens is not None
+        if name is None and self._own is not None:
+            return self._own if has_budget else None
+        name = name if name is not None else self._default
+        if name in self._registered:
+            return self._registered[name]()
+        if name is not None:
+            raise _refused("token_counter", self._unknown(name))
+        if has_budget:
+            message = "needs a token counter: construct the step with token_counter=..., or name a registered one"
+            raise _refused("options.max_output_tokens", message)
+        return None
+
+    def _unknown(self, name: str) -> str:
+        if self._registered:
+            return unknown_name("token counter", name, list(self._registered))
+        return "no token counter is registered here; construct the step with token_counter=... instead"
+
+
+def describe_counter(counter: TokenCounter) -> dict[str, Any]:
+    """Return name and kind of a counter, for `stats.token_counter`."""
+    if isinstance(counter, AdditiveTokenCounter):
+        return {"name": counter.name, "approximate": counter.approximate}
+    return {"name": "host", "approximate": False}
+
+
+def _refused(path: str, message: str) -> InvalidRequestError:
+    return InvalidRequestError([{"path": path, "message": message}])
+
+
+def _is_counter(counter: object) -> bool:
+    return callable(counter) or isinstance(counter, AdditiveTokenCounter)
