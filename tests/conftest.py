@@ -1,6 +1,11 @@
-"""Fixtures for all tests."""
+"""Fixtures and settings for all tests."""
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long one example takes says something about the machine, and nothing about the code.
+settings.register_profile("reme", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("reme")
 
 
 @pytest.fixture

@@ -1,12 +1,13 @@
 """Which token counter serves a request."""
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from reme_compact.contract.errors import InvalidRequestError
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.validation import unknown_name
-from reme_compact.tokens.counters import AdditiveTokenCounter, TokenCounter
+from reme_compact.tokens.counters import AdditiveTokenCounter, NamedTokenCounter, TokenCounter
 from reme_compact.tokens.registry import build_token_counter
 
 TokenCounterFactory: TypeAlias = Callable[[], TokenCounter]
@@ -32,8 +33,8 @@ class CounterChoice:
             own = build_token_counter(own)
         if own is not None and not _is_counter(own):
             raise TypeError(
-                "token_counter must be a function over messages, an AdditiveTokenCounter, or the name of a backend "
-                "such as 'estimate'."
+                "token_counter must be a synchronous function over messages, an AdditiveTokenCounter, or the name of "
+                "a backend such as 'estimate'."
             )
         self._own = own
         self._registered = dict(registered)
@@ -68,7 +69,7 @@ class CounterChoice:
 
 def describe_counter(counter: TokenCounter) -> dict[str, Any]:
     """Return name and kind of a counter, for `stats.token_counter`."""
-    if isinstance(counter, AdditiveTokenCounter):
+    if isinstance(counter, AdditiveTokenCounter | NamedTokenCounter):
         return {"name": counter.name, "approximate": counter.approximate}
     return {"name": "host", "approximate": False}
 
@@ -78,4 +79,6 @@ def _refused(path: str, message: str) -> InvalidRequestError:
 
 
 def _is_counter(counter: object) -> bool:
+    if inspect.iscoroutinefunction(counter):
+        return False
     return callable(counter) or isinstance(counter, AdditiveTokenCounter)

@@ -26,7 +26,7 @@ def _a_name(value: object) -> object:
     return value
 
 
-CounterName: TypeAlias = Annotated[str | None, BeforeValidator(_a_name)]
+CounterName: TypeAlias = Annotated[str | None, BeforeValidator(_a_name), AfterValidator(_blank_is_absent)]
 
 
 class CompactionRequest(BaseModel):
@@ -51,7 +51,7 @@ class CompactionRequest(BaseModel):
         default_factory=list, description="Tools whose results may be replaced. Empty: none."
     )
     options: CompactionOptions = Field(default_factory=CompactionOptions)
-    token_counter: OptionalText = Field(
+    token_counter: CounterName = Field(
         default=None, description="Name of a registered token counter that measures max_output_tokens."
     )
 

@@ -12,6 +12,7 @@ PairingRule: TypeAlias = Literal["result_missing", "ambiguous_id"]
 
 
 _OTHER_TYPES = ("text", "thinking", "hint", "data")
+_LONGEST_TYPE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def pair_tool_blocks(messages: list[Message]) -> Pairing:
             kind = block.get("type")
             if kind != "tool_call" and kind != "tool_result":  # noqa: PLR1714 - faster than a set for text blocks
                 if kind not in _OTHER_TYPES:
-                    unknown_types[str(kind)] = None
+                    unknown_types[str(kind)[:_LONGEST_TYPE]] = None
                 continue
             block_id = block.get("id")
             if not isinstance(block_id, str) or not block_id:

@@ -33,6 +33,28 @@ class AdditiveTokenCounter:
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
+
+@dataclass(frozen=True, slots=True)
+class NamedTokenCounter:
+    """A function over a whole history that was registered under a name.
+
+    Attributes:
+        function: the model-input token count of a whole history.
+        name: shown in `stats.token_counter`.
+        constant: tokens of everything else, added to every count.
+        approximate: whether this is not the count of the host's own model.
+    """
+
+    function: OpaqueTokenCounter
+    name: str
+    constant: int = 0
+    approximate: bool = True
+
+    def __call__(self, messages: list[Message]) -> int:
+        """Count a history."""
+        return call_counter(self.function, messages) + self.constant
+
+
 TokenCounter: TypeAlias = OpaqueTokenCounter | AdditiveTokenCounter
 
 
@@ -58,6 +80,8 @@ def call_counter(counter: Callable[[Any], Any], argument: Any) -> int:
     """
     try:
         value = counter(argument)
+    except TokenCounterError:
+        raise
     except Exception as error:
         raise TokenCounterError(f"The token counter raised {type(error).__name__}.") from error
     return check_count(value)

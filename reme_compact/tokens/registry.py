@@ -8,7 +8,7 @@ from dataclasses import replace
 from reme_compact.contract.errors import ConfigurationError
 from reme_compact.contract.messages import Block, Message
 from reme_compact.tokens.block_text import BLOCK_OVERHEAD, IMAGE_TOKENS, block_texts, data_blocks, message_overhead
-from reme_compact.tokens.counters import AdditiveTokenCounter, TokenCounter, call_counter
+from reme_compact.tokens.counters import AdditiveTokenCounter, NamedTokenCounter, TokenCounter
 from reme_compact.tokens.encodings import ENCODINGS, load_text_counter
 from reme_compact.tokens.estimate import estimate_tokens
 
@@ -19,7 +19,7 @@ def build_token_counter(backend: str, overhead_tokens: int = 0, *, name: str | N
     """Build a counter.
 
     Args:
-        backend: `estimate` (a safe upper bound), an encoding (`o200k_base`, `cl100k_base`), or
+        backend: `estimate` (meant to err upwards: see `estimate_tokens`), an encoding (`o200k_base`, `cl100k_base`), or
             `package.module:function`, a function over a whole history. An import path may come from a preset,
             never from a request.
         overhead_tokens: constant for tool schemas and framing, added to every count.
@@ -64,4 +64,4 @@ def _imported(path: str, constant: int, name: str | None) -> TokenCounter:
         return replace(function, constant=function.constant + constant, name=name or function.name)
     if not callable(function):
         raise ConfigurationError(f"The token counter {path!r} is not callable.")
-    return lambda messages: call_counter(function, messages) + constant
+    return NamedTokenCounter(function, name or path, constant)

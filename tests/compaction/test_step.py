@@ -11,6 +11,7 @@ from reme_compact import (
     BinaryAnswer,
     CompactContextStep,
     CompactionRequest,
+    ConfigurationError,
     InvalidRequestError,
     TokenCounterError,
 )
@@ -282,7 +283,37 @@ def test_what_cannot_be_a_decision_model_is_refused_at_construction(model: Any) 
         CompactContextStep(as_decision_model=model)
 
 
-def test_what_cannot_be_a_counter_is_refused_at_construction() -> None:
-    counter: Any = 7
+async def _counts_later(messages: Any) -> int:
+    return len(messages)
+
+
+@pytest.mark.parametrize("counter", [7, _counts_later])
+def test_what_cannot_be_a_counter_is_refused_at_construction(counter: Any) -> None:
     with pytest.raises(TypeError, match="token_counter"):
         CompactContextStep(as_decision_model=always(0.0), token_counter=counter)
+
+
+async def test_a_built_in_counter_is_named_where_a_host_passes_its_own() -> None:
+    step = CompactContextStep(as_decision_model=always(0.0), token_counter="estimate")
+    answer = await answer_of(step, request_for(history(4), options={"max_output_tokens": 1200}))
+    assert answer["stats"]["token_counter"] == {"name": "estimate", "approximate": True}
+    assert answer["budget_met"] is True
+    with pytest.raises(ConfigurationError, match="Unknown token counter"):
+        CompactContextStep(as_decision_model=always(0.0), token_counter="estimat")
+
+
+async def test_a_counter_in_the_wrong_place_is_refused_with_the_right_one() -> None:
+    step = CompactContextStep(as_decision_model=always(0.0))
+    with pytest.raises(InvalidRequestError, match=r"CompactContextStep\(token_counter=\.\.\.\)"):
+        await step(**request_for(history(1), token_counter=count))
+    with pytest.raises(InvalidRequestError, match="no token counter is registered here"):
+        await step(**request_for(history(1), token_counter="estimate"))
+
+
+async def test_blocks_of_another_format_are_named_in_a_warning() -> None:
+    foreign = {"type": "tool_use", "id": "c1", "name": "read_file", "input": {}}
+    answer = await answer_of(
+        CompactContextStep(as_decision_model=always(0.0)), request_for([message("assistant", foreign)])
+    )
+    assert any("'tool_use'" in warning for warning in answer["stats"]["warnings"])
+    assert answer["messages"] == [message("assistant", foreign)]
