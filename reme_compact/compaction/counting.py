@@ -1,6 +1,6 @@
 """Count a changing draft: the whole history each time, or only what a replacement touched."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from reme_compact.contract.messages import Message
 from reme_compact.history.draft import Draft
@@ -42,22 +42,43 @@ def count_draft(counter: TokenCounter, draft: Draft) -> DraftCount:
 
 
 class _OpaqueCount:
-    """Counts the whole history after each replacement, on a private copy each time."""
+    """Counts the whole history after each replacement, always on a private copy.
+
+    One copy serves again as long as the counter left it as it was, which comparing tells much faster than copying
+    anew: texts are shared, so a comparison hardly ever looks inside one.
+    """
 
     def __init__(self, counter: OpaqueTokenCounter, draft: Draft) -> None:
         self._counter = counter
         self._draft = draft
+        self._copy: Any = None
+        self._last: Location | None = None
         self.total = self._count()
 
     def after(self, at: Location) -> int:
-        del at
+        self._refresh(self._last)
+        self._refresh(at)
+        self._last = at
         return self._count()
 
     def settle(self, total: int) -> None:
         self.total = total
 
+    def _refresh(self, at: Location | None) -> None:
+        """Bring the block at a location up to date; if the counter left nothing to do that in, forget the copy."""
+        if at is None or self._copy is None:
+            return
+        message_index, block_index = at
+        block = self._draft.messages[message_index]["content"][block_index]
+        try:
+            self._copy[message_index]["content"][block_index] = private_copy(block)
+        except (LookupError, TypeError, AttributeError):
+            self._copy = None
+
     def _count(self) -> int:
-        return call_counter(self._counter, private_copy(self._draft.messages))
+        if self._copy is None or self._copy != self._draft.messages:
+            self._copy = private_copy(self._draft.messages)
+        return call_counter(self._counter, self._copy)
 
 
 class _AdditiveCount:

@@ -58,7 +58,7 @@ class Packing:
 def pack_units(units: Sequence[dict[str, Any]], context: TaskContext, options: CompactionOptions) -> Packing:
     """Distribute units over batches within the limits of the options."""
     questions = [question_about(unit["id"]) for unit in units]
-    unit_tokens = [_UNIT_FRAME + tokens for tokens in estimate_parts([orjson.dumps(unit) for unit in units])]
+    unit_tokens = [_UNIT_FRAME + tokens for tokens in estimate_parts(orjson.dumps(unit) for unit in units)]
     question_tokens = _question_tokens(questions)
     room_in_state = options.max_state_tokens - context.tokens
     room_in_request = options.max_request_tokens - REQUEST_OVERHEAD - context.tokens

@@ -25,9 +25,9 @@ def build_evidence_unit(
     unit: dict[str, Any] = {
         "id": candidate.call.id,
         "tool": candidate.tool,
-        "input": excerpt(written_input, evidence_chars),
+        "input": _own(excerpt(written_input, evidence_chars)),
         "input_complete": len(written_input) <= evidence_chars,
-        "result": excerpt(candidate.text, evidence_chars),
+        "result": _own(excerpt(candidate.text, evidence_chars)),
         "result_complete": len(candidate.text) <= evidence_chars,
         "result_chars": len(candidate.text),
     }
@@ -39,3 +39,11 @@ def build_evidence_unit(
         if superseded.same_target:
             unit["newer_results_for_same_target"] = superseded.same_target
     return unit
+
+
+def _own(text: str) -> str:
+    """Return a copy, unless the text is ASCII.
+
+    Writing a text as UTF-8 makes the interpreter keep the result beside it; that must not happen to a host's text.
+    """
+    return text if text.isascii() else text.encode().decode()

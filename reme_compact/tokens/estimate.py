@@ -5,7 +5,7 @@ continues a word costs little, one that begins a word after a digit costs nearly
 prose from base64, and needs no tokenizer, no table of words and no loop over characters.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from reme_compact.tokens.estimate_weights import CLASS_OF_BYTE, SCALE, SHORTENED
 if TYPE_CHECKING:
     import numpy as np
 
-_CHUNK_BYTES = 4 * 1024 * 1024
+_CHUNK_BYTES = 128 * 1024
+_MOST_FOR_FOUR_BYTES = 16 * 1024 * 1024
 
 
 def estimate_tokens(text: str | bytes) -> int:
@@ -22,7 +23,7 @@ def estimate_tokens(text: str | bytes) -> int:
     return estimate_parts([text if isinstance(text, bytes) else encode(text)])[0]
 
 
-def estimate_parts(parts: Sequence[bytes]) -> list[int]:
+def estimate_parts(parts: Iterable[bytes]) -> list[int]:
     """Return the estimated number of tokens of each part, each rounded up.
 
     The sum over parts is an estimate for the parts joined, so sizes can be added up and never measured again.
@@ -38,16 +39,18 @@ def encode(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _chunks(parts: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-    """Group parts so that the arrays of one pass stay small."""
-    begin, size = 0, 0
-    for index, part in enumerate(parts):
+def _chunks(parts: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Group parts as they come, so that neither they nor the arrays of one pass need to be held all at once."""
+    chunk: list[bytes] = []
+    size = 0
+    for part in parts:
+        chunk.append(part)
         size += len(part)
         if size >= _CHUNK_BYTES:
-            yield parts[begin : index + 1]
-            begin, size = index + 1, 0
-    if begin < len(parts):
-        yield parts[begin:]
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 def _estimate_chunk(parts: Sequence[bytes]) -> list[int]:
@@ -79,7 +82,7 @@ def _sums(weights: "np.ndarray[Any, Any]", starts: "np.ndarray[Any, Any]", ends:
         if bounds[-1] == len(weights):
             bounds = bounds[:-1]
         # Four bytes hold the sum of 16 MiB of weights, and adding them up is three times as fast as with eight.
-        width = np.uint32 if int((ends - starts).max()) <= _CHUNK_BYTES * 4 else np.uint64
+        width = np.uint32 if int((ends - starts).max()) < _MOST_FOR_FOUR_BYTES else np.uint64
         sums[occupied] = np.add.reduceat(weights, bounds, dtype=width)[0::2]
     return sums
 

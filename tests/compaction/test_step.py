@@ -1,5 +1,8 @@
 """The step as a host uses it: reasons, statistics, counters and repeated compaction."""
 
+import copy
+import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -172,21 +175,52 @@ async def test_a_counter_that_raises_is_a_typed_error_that_quotes_nothing() -> N
         await step(**request_for(history(2), options={"max_output_tokens": 10}))
 
 
-async def test_a_counter_cannot_reach_source_or_proposal() -> None:
+def _clears_everything(messages: list[dict[str, Any]]) -> None:
+    for item in messages:
+        for block in item["content"]:
+            block.clear()
+        item["content"].clear()
+    messages.clear()
+
+
+def _changes_one_text(messages: list[dict[str, Any]]) -> None:
+    messages[2]["content"][1]["output"] = "x" * 9000
+
+
+def _changes_what_is_nested(messages: list[dict[str, Any]]) -> None:
+    messages[2]["content"][1]["metadata"]["tags"].append("x" * 9000)
+
+
+def _replaces_the_content(messages: list[dict[str, Any]]) -> None:
+    messages[1]["content"] = None
+    messages[2] = {}
+
+
+@pytest.mark.parametrize(
+    "vandalise", [_clears_everything, _changes_one_text, _changes_what_is_nested, _replaces_the_content]
+)
+async def test_a_counter_cannot_reach_source_or_proposal_nor_its_own_next_count(
+    vandalise: Callable[[list[dict[str, Any]]], None],
+) -> None:
+    def count_all(messages: list[dict[str, Any]]) -> int:
+        return len(json.dumps(messages))
+
     def vandal(messages: list[dict[str, Any]]) -> int:
-        total = count(messages)
-        for item in messages:
-            for block in item["content"]:
-                block.clear()
-            item["content"].clear()
-        messages.clear()
+        total = count_all(messages)
+        vandalise(messages)
         return total
 
-    request = request_for(history(3), options={"max_output_tokens": 2500})
+    source = history(3)
+    source[2]["content"][1]["metadata"] = {"tags": ["a"]}
+    request = request_for(source, options={"max_output_tokens": 1})
+    before = copy.deepcopy(request)
     answer = await answer_of(CompactContextStep(as_decision_model=always(0.0), token_counter=vandal), request)
-    honest = await answer_of(CompactContextStep(as_decision_model=always(0.0), token_counter=count), request)
-    assert answer["messages"] == honest["messages"]
-    assert request["messages"] == history(3)
+    honest = await answer_of(CompactContextStep(as_decision_model=always(0.0), token_counter=count_all), request)
+    for one in (answer, honest):
+        one["stats"].pop("elapsed_ms")
+    assert answer == honest
+    assert reasons(answer) == ["low_relevance"] * 3
+    assert request == before
 
 
 async def test_a_budget_without_a_counter_fails_before_anything_is_asked() -> None:
