@@ -5,6 +5,7 @@ loaded in a tenth of the time that a full HTTP library takes, and a call is most
 """
 
 import http.client
+import socket
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,7 +22,7 @@ from reme_compact.contract.errors import (
 )
 from reme_compact.contract.strict_json import parse_json
 
-START_HINT = "Start one with: reme start config=decision_compaction"
+START_COMMAND = "  reme start config=decision_compaction"
 
 
 class ReportedProblemError(ReportedError):
@@ -123,11 +124,27 @@ def _explained(error: BaseException, address: Address, timeout_seconds: float) -
         return UsageError("host: must be a name or an address.")
     if isinstance(error, http.client.HTTPException):
         return _not_a_service(address, "no HTTP")
+    if isinstance(error, socket.gaierror):
+        return _unreachable(
+            f"The host '{address.host}' cannot be found ({error.strerror}); check host=.",
+            retryable=error.errno == socket.EAI_AGAIN,
+        )
     if isinstance(error, OSError):
         cause = f" ({error.strerror})" if error.strerror else ""
-        return ServiceUnavailableError(f"No service answers at {address}{cause}. {START_HINT}")
+        return _unreachable(f"No service answers at {address}{cause}. Start one with:\n{START_COMMAND}", retryable=True)
     return error
 
 
 def _not_a_service(address: Address, found: str) -> ServiceUnavailableError:
-    return ServiceUnavailableError(f"What answers at {address} is not a reme service ({found}). {START_HINT}")
+    """Say that something else has the address; it will have it the next time, too."""
+    return _unreachable(
+        f"What answers at {address} is not a reme service ({found}); check host= and port=.\n"
+        f"A service can listen on another port:\n{START_COMMAND} service.port=2334",
+        retryable=False,
+    )
+
+
+def _unreachable(message: str, *, retryable: bool) -> ServiceUnavailableError:
+    error = ServiceUnavailableError(message)
+    error.retryable = retryable
+    return error

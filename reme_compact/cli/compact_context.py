@@ -9,12 +9,11 @@ from reme_compact.cli.client import call_service
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.grammar import read_words
 from reme_compact.cli.output import choose_output, show
-from reme_compact.cli.request_keys import Key, request_keys
-from reme_compact.cli.request_values import build_request
+from reme_compact.cli.request_keys import JOB, Key, request_keys
+from reme_compact.cli.request_values import WHOLE_REQUEST, build_request
 from reme_compact.cli.usage import UsageError
 from reme_compact.cli.values import convert
 
-JOB = "compact_context"
 CALL_KEYS: Mapping[str, str] = {
     "host": "name or address of the service; default: as the preset says",
     "port": "its port; default: as the preset says",
@@ -28,7 +27,7 @@ _LONGEST_TIMEOUT = 1e6
 
 def run(words: Sequence[str]) -> ExitCode:
     """Read the arguments, call the service and show its answer."""
-    assignments = read_words(words)
+    assignments = read_words(words, {*request_keys(), WHOLE_REQUEST.name, *CALL_KEYS})
     given = {key: value for key, value in assignments.items() if key in CALL_KEYS}
     output = choose_output(given.get("output"))
     request = build_request(
@@ -36,7 +35,7 @@ def run(words: Sequence[str]) -> ExitCode:
     )
     address = find_address(given.get("host"), given.get("port"), lambda: configured_address(given.get("config")))
     response = call_service(address, JOB, request, timeout_seconds=_timeout(given.get("timeout"), request))
-    show(response, output)
+    show(response, output, request)
     return ExitCode.PROPOSAL if response["success"] else ExitCode.FAILURE
 
 

@@ -1,4 +1,4 @@
-"""What every reason and every protection rule means, and what a person can do about it, in one sentence each."""
+"""What every reason, every protection rule and every failure means, in one sentence each."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -37,42 +37,6 @@ RULES: Mapping[str, str] = {
     "archive_failed": "the original could not be archived",
 }
 
-_REMEDIES: Mapping[str, str] = {
-    "tool_not_eligible": "name the tools whose results may be replaced in eligible_tool_names",
-    "no_source_ref": "give each call a reference in source_refs",
-    "recent": "lower options.preserve_recent_messages, or set options.preserve_recent_pairs",
-}
-
-_NEXT: Mapping[str, str] = {
-    "compacted": "archive each replaced original under its reference, then send answer.messages instead of yours.",
-    "budget_exceeded": "raise options.max_output_tokens, or let more be replaced; nothing needed was removed.",
-}
-
-
-def next_step(result: Mapping[str, Any]) -> str:
-    """Say in one sentence what to do with a proposal."""
-    reason = str(result.get("reason"))
-    if reason in _NEXT:
-        return _NEXT[reason]
-    stats = result.get("stats") or {}
-    if stats.get("errors"):
-        return "send your history as it is; when the decision model works again, ask again."
-    if reason == "no_candidates":
-        return _after_no_candidates(stats.get("protected_by") or {})
-    reasons = {decision.get("reason") for decision in result.get("decisions") or []}
-    if "unobserved" in reasons and "needed_or_uncertain" not in reasons:
-        return "say what the agent is doing (goal=, next_action=), so that the decision model can judge."
-    if "needed_or_uncertain" in reasons:
-        return "send your history as it is; a higher options.drop_threshold would replace more, at more risk."
-    return "send your history as it is; nothing in it can get shorter."
-
-
-def _after_no_candidates(protected_by: Mapping[str, int]) -> str:
-    for rule in sorted(protected_by, key=lambda name: -protected_by[name]):
-        if rule in _REMEDIES:
-            return f"send your history as it is; to let more be replaced, {_REMEDIES[rule]}."
-    return "send your history as it is; every tool result in it is protected."
-
 
 def failure_text(failure: object) -> str:
     """Write one entry of `stats.errors` on one line."""
@@ -83,3 +47,14 @@ def failure_text(failure: object) -> str:
     if isinstance(batches, int) and batches > 1:
         text += f" ({batches} batches)"
     return printable(text)
+
+
+def warnings_beyond_failures(stats: Mapping[str, Any]) -> list[str]:
+    """Return the warnings that do more than repeat a failure of the decision model."""
+    failures = [str(failure.get("message")) for failure in stats.get("errors") or [] if isinstance(failure, Mapping)]
+    repeated = [message for message in failures if message]
+    return [
+        str(warning)
+        for warning in stats.get("warnings") or []
+        if not any(message in str(warning) for message in repeated)
+    ]

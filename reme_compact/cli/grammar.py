@@ -10,7 +10,7 @@ key=\-           the text "-" (and \\- is the text "\-")
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,8 +28,12 @@ class Source:
     text: str = ""
 
 
-def read_words(words: Iterable[str]) -> dict[str, str]:
+def read_words(words: Iterable[str], known_keys: Collection[str] | None = None) -> dict[str, str]:
     """Split arguments into keys and values as written, in order.
+
+    Args:
+        words: the arguments.
+        known_keys: keys that the command knows, for suggestions. Unknown ones are read too; null: any may be known.
 
     Raises:
         UsageError: a word is not `key=value`, is not UTF-8, or gives a key a second time.
@@ -37,19 +41,21 @@ def read_words(words: Iterable[str]) -> dict[str, str]:
     """
     assignments: dict[str, str] = {}
     for word in words:
-        key, value = _split(word)
+        key, value = _split(word, known_keys)
         if key in assignments:
             raise UsageError(f"{key}: is given twice.")
         assignments[key] = value
     return assignments
 
 
-def _split(word: str) -> tuple[str, str]:
+def _split(word: str, known_keys: Collection[str] | None) -> tuple[str, str]:
     if any("\ud800" <= character <= "\udfff" for character in word):
         raise UsageError(f"{_shown_key(word)}: the value is not valid UTF-8.")
     key, equals, value = word.removeprefix("--").partition("=")
     if not equals:
-        raise UsageError(f"'{_shown_key(word)}': a value is missing; write {_shown_key(word) or 'KEY'}=VALUE.")
+        from reme_compact.cli.suggestions import meant_by_bare_word  # noqa: PLC0415 - only for a mistake
+
+        raise UsageError(meant_by_bare_word(word, known_keys))
     if not key or any(not part for part in key.split(".", 1)):
         raise UsageError(f"'{_shown_key(word)}=...': the key is missing; write KEY=VALUE.")
     return key, value

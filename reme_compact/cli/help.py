@@ -30,6 +30,8 @@ Try it. This works as it stands; once `reme start` runs in another terminal, so 
 
 {example}
 
+{what_it_shows}
+
 Exit codes:
 {exit_codes}"""
 
@@ -42,6 +44,8 @@ proposal without a service: reme start config=decision_compaction job=compact_co
 Example:
 
 {example}
+
+{what_it_shows}
 
 {grammar}
 
@@ -71,6 +75,8 @@ Examples:
 
 {example}
 
+{what_it_shows}
+
 Keys:
 {start_keys}
 
@@ -79,6 +85,12 @@ Sections of the preset; what is given here wins over the preset's file, `.env` a
 
 Exit codes:
 {exit_codes}"""
+
+WHAT_IT_SHOWS = """\
+The one result in it is too short to get shorter, so it stays, and the report says so. To see results replaced, give
+a longer history with request=@FILE; in a checkout of the source there is one:
+
+  {command} request=@examples/incident_request.json"""
 
 GRAMMAR = r"""
 How values are written:
@@ -95,9 +107,17 @@ How values are written:
   Each key once. Empty text counts as absent.""".strip("\n")
 
 
+_COMMAND = "reme compact_context"
+_LOCAL_COMMAND = "reme start job=compact_context"
+
+
 def main_help() -> str:
     """Return the help of the whole command."""
-    return MAIN.format(example=_local(paste_example()), exit_codes=_exit_codes())
+    return MAIN.format(
+        example=_local(paste_example()),
+        what_it_shows=WHAT_IT_SHOWS.format(command=_LOCAL_COMMAND),
+        exit_codes=_exit_codes(),
+    )
 
 
 def compact_context_help() -> str:
@@ -108,6 +128,7 @@ def compact_context_help() -> str:
 
     return COMPACT_CONTEXT.format(
         example=paste_example(),
+        what_it_shows=WHAT_IT_SHOWS.format(command=_COMMAND),
         grammar=GRAMMAR,
         keys="\n".join(_describe([*request_keys().values(), WHOLE_REQUEST])),
         call_keys=_pairs(CALL_KEYS),
@@ -123,6 +144,7 @@ def start_help() -> str:
 
     return START.format(
         example=_local(paste_example()),
+        what_it_shows=WHAT_IT_SHOWS.format(command=_LOCAL_COMMAND),
         start_keys=_pairs(START_KEYS),
         sections="\n".join(_describe(keys_of(Preset).values())),
         exit_codes=_exit_codes(),
@@ -133,7 +155,7 @@ def paste_example() -> str:
     """Return a call that works when pasted into a POSIX shell."""
     return "\n".join(
         (
-            "  reme compact_context goal='Fix payment retries' next_action='Review the retry implementation' \\",
+            f"  {_COMMAND} goal='Fix payment retries' next_action='Review the retry implementation' \\",
             """    eligible_tool_names='["search_code"]' source_refs='{"c1":"archive/demo/c1"}' \\""",
             """    options='{"preserve_recent_messages":1}' \\""",
             f"    messages='{json.dumps(_example_messages(), separators=(',', ':'))}'",
@@ -161,7 +183,7 @@ _ICONS = ("icons/cart.svg", "icons/user.svg")
 
 
 def _local(example: str) -> str:
-    return example.replace("reme compact_context", "reme start job=compact_context", 1)
+    return example.replace(_COMMAND, _LOCAL_COMMAND, 1)
 
 
 def _exit_codes() -> str:

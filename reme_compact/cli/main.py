@@ -40,11 +40,27 @@ def _dispatch(words: Sequence[str]) -> int:
     if command == "--version":
         return _say(f"reme {_version()}")
     if command not in _COMMANDS:
-        complain(f"'{shorten(command, 40)}' is not a command; {_nearest([*_COMMANDS, 'help'], command)}")
+        complain(_unknown_command(command))
         return ExitCode.USAGE
     if _HELP_WORDS.intersection(arguments):
         return _help([command])
     return _run(command, arguments)
+
+
+def _unknown_command(word: str) -> str:
+    shown = shorten(word.partition("=")[0], 40)  # never a value, which can be long and private
+    if word.startswith("-"):
+        return f"there is no flag '{shown}' here; choose --help or --version"
+    if "=" in word:
+        return f"a command is missing before '{shown}=...'; choose one of {', '.join(_COMMANDS)}"
+    from reme_compact.cli.suggestions import looks_like_file, meant_by_file  # noqa: PLC0415 - only for a mistake
+
+    name = word.removeprefix("@")
+    if looks_like_file(name):
+        meant = meant_by_file(name)
+        command = "start" if meant.startswith("config=") else "compact_context"
+        return f"'{shown}' is not a command; did you mean this?\n  reme {command} {meant}"
+    return f"'{shown}' is not a command; {_nearest([*_COMMANDS, 'help'], word)}"
 
 
 def _run(command: str, arguments: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any, Literal, TextIO, TypeAlias, cast
 
 from reme_compact.cli.encoding import to_json
-from reme_compact.cli.explanations import failure_text
+from reme_compact.cli.explanations import failure_text, warnings_beyond_failures
 from reme_compact.cli.printable import printable
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import MissingExtraError, ReMeError
@@ -51,8 +51,13 @@ def choose_output(requested: str | None) -> Output:
     return output
 
 
-def show(response: Mapping[str, Any], output: Output) -> None:
+def show(response: Mapping[str, Any], output: Output, request: Mapping[str, Any] | None = None) -> None:
     """Write a response to standard output, and what was wrong on the way to standard error.
+
+    Args:
+        response: the standard response as plain data.
+        output: what to write.
+        request: what was sent; with it the report can advise on what was left out.
 
     Raises:
         BrokenPipeError: whoever reads standard output has stopped.
@@ -63,7 +68,7 @@ def show(response: Mapping[str, Any], output: Output) -> None:
     if sys.stdout is None:
         return
     try:
-        _write(response, output)
+        _write(response, output, request)
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -71,12 +76,12 @@ def show(response: Mapping[str, Any], output: Output) -> None:
         raise OutputError(f"The result could not be written ({error.strerror}).") from None
 
 
-def _write(response: Mapping[str, Any], output: Output) -> None:
+def _write(response: Mapping[str, Any], output: Output, request: Mapping[str, Any] | None) -> None:
     if output == "report":
         from reme_compact.cli.report import print_report  # noqa: PLC0415 - rich is optional, and slow
 
         cast("Any", sys.stdout).reconfigure(errors="replace")
-        print_report(response, sys.stdout)
+        print_report(response, sys.stdout, request=request)
     else:
         value = response["answer"]["messages"] if output == "messages" else response
         sys.stdout.buffer.write(to_json(value).encode() + b"\n")
@@ -92,21 +97,28 @@ def _show_troubles(response: Mapping[str, Any], output: Output) -> None:
         complain(f"decision model failed, its results are kept: {failure_text(failure)}")
     if output == "report" and _is_terminal(sys.stdout) and _is_terminal(sys.stderr):
         return  # the report on the same screen says it
-    for warning in stats.get("warnings") or []:
+    for warning in warnings_beyond_failures(stats):
         complain(f"warning: {printable(warning)}")
 
 
 def show_error(error: ReMeError, *, as_json: bool) -> None:
-    """Write an error to standard error: one sentence, or its fields as JSON on one line."""
+    """Write an error to standard error: in sentences, or its fields as JSON on one line."""
     if as_json:
         _write_error(to_json({**error.fields(), **error.extra()}))
         return
-    again = " Trying again may help." if error.fields()["retryable"] else ""
-    complain(f"{error.fields()['code']}: {_indented(error.message)}{again}")
+    lines = [printable(line) for line in _lines(error)]
+    # A message of several lines says itself what to do, and may end in a command that nothing may follow.
+    again = " Trying again may help." if error.fields()["retryable"] and len(lines) == 1 else ""
+    complain(f"{error.fields()['code']}: " + "\n  ".join(lines) + again)
 
 
-def _indented(message: str) -> str:
-    return "\n  ".join(map(printable, message.splitlines()))
+def _lines(error: ReMeError) -> list[str]:
+    """Split a message into lines; several problems get a line each."""
+    problems = error.extra().get("problems")
+    if not isinstance(problems, list) or len(problems) < 2 or not all(isinstance(one, Mapping) for one in problems):
+        return error.message.splitlines()
+    pairs = [(one.get("path"), one.get("message")) for one in problems]
+    return ["The request is refused.", *(f"{path}: {message}" if path else f"{message}" for path, message in pairs)]
 
 
 def complain(text: str) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 
-from reme_compact.cli.usage import UsageError
+from reme_compact.cli.usage import UsageError, sentence
 from reme_compact.contract.errors import ConfigurationError
 from reme_compact.presets.load import load_preset
 from reme_compact.presets.locate import locate_preset
+from reme_compact.presets.override import LABEL, OverrideError
 from reme_compact.presets.schema import Preset
 
 DEFAULT_PRESET = "decision_compaction"
@@ -22,18 +23,12 @@ def preset_named(config: str, overrides: Mapping[str, str] | None = None) -> Pre
     try:
         locate_preset(config)
     except ConfigurationError as error:
+        if config.startswith("@"):
+            raise UsageError(f"config: takes the path itself; did you mean config={config[1:]}?") from None
         raise UsageError(f"config: {error.message}") from None
     try:
         return load_preset(config, overrides=overrides)
-    except ConfigurationError as error:
-        if overrides and _is_sound(config):
-            raise UsageError(error.message.replace("override: ", "")) from None
-        raise
-
-
-def _is_sound(config: str) -> bool:
-    try:
-        load_preset(config)
-    except ConfigurationError:
-        return False
-    return True
+    except OverrideError as error:
+        # On the command line an override is just a key.
+        lines = (sentence(line.removeprefix(f"{LABEL}: ")) for line in error.message.splitlines())
+        raise UsageError("\n".join(lines)) from None

@@ -20,6 +20,11 @@ def shorten(text: object, width: int) -> str:
     return f"{shown[: width - 1 - tail]}…{shown[len(shown) - tail :]}"
 
 
+def cut(text: str, width: int) -> str:
+    """Cut the end off a printable text that is longer than `width` characters."""
+    return text if len(text) <= width else f"{text[: width - 1].rstrip()}…"
+
+
 def _spell(character: str) -> str:
     if unicodedata.category(character) not in _INVISIBLE:
         return character

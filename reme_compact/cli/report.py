@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 from rich.console import Console, Group, RenderableType
@@ -11,99 +10,51 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from reme_compact.cli.explanations import REASONS, RULES, failure_text, next_step
-from reme_compact.cli.printable import printable, shorten
+from reme_compact.cli.advice import next_step
+from reme_compact.cli.decision_lines import DecisionLine, decision_lines
+from reme_compact.cli.explanations import REASONS, RULES, failure_text, warnings_beyond_failures
+from reme_compact.cli.printable import cut, printable, shorten
+from reme_compact.cli.sent import option
 
-_WIDTH_OF_FILES = 120
+_WIDTH_OF_FILES = 160
 _UNBOUNDED = Console(width=10_000)
-_LONGEST = {"tool": 20, "call": 18, "reference": 30}
+_HEADINGS = ("id", "tool", "call", "action", "needed", "reason", "reference")
+_GAP = 2
+_NARROWEST_EXPLANATION = 24
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionLine:
-    """One decision as the report shows it; every text is printable."""
-
-    id: str
-    tool: str
-    call: str
-    action: str
-    probability: str
-    reason: str
-    detail: str
-    reference: str
-
-    @property
-    def why(self) -> str:
-        """Reason and detail together."""
-        return f"{self.reason}: {self.detail}" if self.detail else self.reason
-
-
-def print_report(response: Mapping[str, Any], file: TextIO, *, width: int | None = None) -> None:
+def print_report(
+    response: Mapping[str, Any], file: TextIO, *, request: Mapping[str, Any] | None = None, width: int | None = None
+) -> None:
     """Print the report of a standard response.
 
     Args:
         response: the standard response as plain data.
         file: where to; colours only on a terminal, and not when NO_COLOR is set.
+        request: what was sent, for the advice at the end; null when it is not known.
         width: columns; null: as the terminal or COLUMNS says.
 
     """
     if width is None and not file.isatty() and "COLUMNS" not in os.environ:
         width = _WIDTH_OF_FILES
     console = Console(file=file, width=width, highlight=False, markup=False, emoji=False)
-    result = response["answer"]
-    console.print(Group(*_sections(result, decision_lines(result), console.width)))
+    console.print(Group(*_sections(response["answer"], request, console.width)))
 
 
-def decision_lines(result: Mapping[str, Any]) -> list[DecisionLine]:
-    """Join decisions with tool names and details, ready to be shown."""
+def _sections(result: Mapping[str, Any], request: Mapping[str, Any] | None, width: int) -> Iterator[RenderableType]:
     stats = result.get("stats") or {}
-    details = stats.get("details") or {}
-    names = _tool_names(result.get("messages") or [])
-    lines = []
-    for index, decision in enumerate(result.get("decisions") or []):
-        by_position = names[index] if index < len(names) else ("", "")
-        name = by_position[1] if by_position[0] == decision["call_id"] else dict(names).get(decision["call_id"], "")
-        probability = decision.get("probability")
-        lines.append(
-            DecisionLine(
-                id=printable(decision["id"]),
-                tool=shorten(name, _LONGEST["tool"]),
-                call=shorten(decision["call_id"], _LONGEST["call"]),
-                action=printable(decision["action"]),
-                probability="-" if probability is None else f"{probability:.3f}",
-                reason=printable(decision["reason"]),
-                detail=shorten(details.get(decision["id"], ""), 60),
-                reference=shorten(decision.get("source_ref") or "", _LONGEST["reference"]),
-            )
-        )
-    return lines
-
-
-def _tool_names(messages: list[Any]) -> list[tuple[str, str]]:
-    """List call id and tool name of every tool call with an id, in order of appearance."""
-    return [
-        (block["id"], str(block.get("name", "")))
-        for message in messages
-        for block in message.get("content", ())
-        if block.get("type") == "tool_call" and isinstance(block.get("id"), str) and block["id"]
-    ]
-
-
-def _sections(result: Mapping[str, Any], lines: list[DecisionLine], width: int) -> Iterator[RenderableType]:
-    stats = result.get("stats") or {}
+    lines = decision_lines(result, option(request or {}, "drop_threshold"))
     yield _headline(result, lines)
     yield Padding(_sizes(stats), (1, 0, 1, 2), expand=False)
     if lines:
-        table = _table(lines)
-        fits = Measurement.get(_UNBOUNDED, _UNBOUNDED.options, table).maximum + 2 <= width
-        yield Padding(table if fits else _list(lines), (0, 0, 1, 2), expand=False)
-        yield Padding(_legend(lines), (0, 0, 1, 2), expand=False)
+        yield Padding(_decisions(lines, width - _GAP), (0, 0, 1, _GAP), expand=False)
+        yield Padding(_legend(lines, request), (0, 0, 1, 2), expand=False)
     for failure in stats.get("errors") or []:
-        yield Text(f"Decision model failed: {failure_text(failure)}", style="red")
-    for warning in stats.get("warnings") or []:
+        yield Text(f"Decision model failed, its results are kept: {failure_text(failure)}", style="red")
+    for warning in warnings_beyond_failures(stats):
         yield Text(f"Warning: {printable(warning)}", style="yellow")
     yield _labelled("Decision model", _effort(stats))
-    yield _labelled("Next", next_step(result))
+    yield _labelled("Next", next_step(result, request))
 
 
 def _labelled(label: str, text: str) -> Text:
@@ -138,20 +89,36 @@ def _tokens_label(stats: Mapping[str, Any]) -> str:
     return f"tokens ({shorten(counter.get('name'), 20)}{', approximate' if counter.get('approximate') else ''})"
 
 
-def _table(lines: list[DecisionLine]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for heading in ("id", "tool", "call", "action", "needed", "reason", "reference"):
+def _decisions(lines: list[DecisionLine], width: int) -> RenderableType:
+    """Show decisions as a table, or if that is too wide in two lines each."""
+    table = _table(lines)
+    room = width - Measurement.get(_UNBOUNDED, _UNBOUNDED.options, table).maximum
+    longest = max(len(line.explanation) for line in lines)
+    if longest and room >= _GAP + min(longest, _NARROWEST_EXPLANATION):
+        return _table(lines, explanation_width=room - _GAP)
+    return table if not longest and room >= 0 else _list(lines, width)
+
+
+def _table(lines: list[DecisionLine], *, explanation_width: int = 0) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, _GAP, 0, 0))
+    for heading in (*_HEADINGS, "explanation") if explanation_width else _HEADINGS:
         table.add_column(heading, no_wrap=True, justify="right" if heading == "needed" else "left")
     for line in lines:
-        cells = (line.id, line.tool, line.call, line.action, line.probability, line.why, line.reference)
+        cells = [line.id, line.tool, line.call, line.action, line.probability, line.why, line.reference]
+        if explanation_width:
+            cells.append(cut(line.explanation, explanation_width))
         table.add_row(*(Text(cell) for cell in cells), style=_style(line))
     return table
 
 
-def _list(lines: list[DecisionLine]) -> Group:
+def _list(lines: list[DecisionLine], width: int) -> Group:
     shown: list[RenderableType] = []
     for line in lines:
-        shown.append(Text(f"{line.id} {line.tool} {line.call}", style=_style(line)))
+        title = f"{line.id} {line.tool} {line.call}"
+        if line.explanation:
+            room = width - len(title) - _GAP
+            title += f": {cut(line.explanation, room) if room >= _NARROWEST_EXPLANATION else line.explanation}"
+        shown.append(Text(title, style=_style(line)))
         needed = f"needed {line.probability}" if line.probability != "-" else ""
         facts = Text(", ".join(filter(None, (line.action, line.why, needed, line.reference))), style=_style(line))
         shown.append(Padding(facts, (0, 0, 0, 2), expand=False))
@@ -162,13 +129,15 @@ def _style(line: DecisionLine) -> str:
     return "green" if line.action == "preview" else ""
 
 
-def _legend(lines: list[DecisionLine]) -> Table:
+def _legend(lines: list[DecisionLine], request: Mapping[str, Any] | None) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0), style="dim")
     table.add_column(no_wrap=True)
     table.add_column()
     for reason in dict.fromkeys(line.reason for line in lines):
         if reason != "protected":
-            table.add_row(reason, REASONS.get(reason, ""))
+            meaning = REASONS.get(reason, "")
+            known = request is not None and meaning.endswith("drop_threshold")
+            table.add_row(reason, f"{meaning} ({option(request or {}, 'drop_threshold'):g})" if known else meaning)
     for rule in dict.fromkeys(line.detail for line in lines if line.reason == "protected"):
         table.add_row(rule or "protected", RULES.get(rule, REASONS["protected"]))
     return table

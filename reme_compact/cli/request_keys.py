@@ -11,6 +11,9 @@ from pydantic.fields import FieldInfo
 
 from reme_compact.contract.request import CompactionRequest
 
+JOB = "compact_context"
+"""The job whose request this is."""
+
 Kind: TypeAlias = Literal["text", "integer", "number", "boolean", "object", "list", "any"]
 
 _SCALARS: dict[Any, Kind] = {str: "text", int: "integer", float: "number", bool: "boolean"}

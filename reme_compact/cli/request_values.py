@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from reme_compact.cli.grammar import find_source
 from reme_compact.cli.request_keys import Key, request_keys
-from reme_compact.cli.usage import UsageError
+from reme_compact.cli.usage import UsageError, sentence
 from reme_compact.cli.values import read_value
 from reme_compact.contract.validation import unknown_key
 
@@ -58,10 +58,10 @@ def _find_place(path: str, other_keys: tuple[str, ...]) -> tuple[Key, str]:
     if path == WHOLE_REQUEST.name:
         return WHOLE_REQUEST, ""
     if head not in keys:
-        raise UsageError(f"{path}: {_suggest(head, other_keys)}.")
+        raise UsageError(sentence(f"{path}: {_suggest(head, other_keys)}"))
     key = keys[head]
     if rest and key.children and rest not in key.children:
-        raise UsageError(f"{path}: {unknown_key(rest, list(key.children))}.")
+        raise UsageError(sentence(f"{path}: {unknown_key(rest, list(key.children))}"))
     if rest and not key.children and key.item is None:
         raise UsageError(f"{path}: {head} is a {key.type_words} and has no keys of its own.")
     return key, rest

@@ -8,12 +8,12 @@ from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.grammar import read_words
 from reme_compact.cli.output import choose_output, show
 from reme_compact.cli.preset import DEFAULT_PRESET, preset_named
-from reme_compact.cli.request_keys import request_keys
+from reme_compact.cli.request_keys import JOB, request_keys
 from reme_compact.cli.request_values import WHOLE_REQUEST, Request, build_request
-from reme_compact.cli.usage import UsageError
-from reme_compact.contract.errors import MissingExtraError
+from reme_compact.cli.usage import UsageError, sentence
+from reme_compact.contract.errors import ConfigurationError, MissingExtraError
 from reme_compact.contract.validation import unknown_key
-from reme_compact.presets.schema import Preset
+from reme_compact.presets.schema import Preset, missing_job
 
 if TYPE_CHECKING:
     from reme_compact.contract.result import Response
@@ -28,7 +28,8 @@ _LIKELY_MEANT = {"host": "service.host", "port": "service.port", "timeout": "opt
 
 def run(words: Sequence[str]) -> ExitCode:
     """Read the arguments, then run the service until it is stopped, or one job."""
-    assignments = read_words(words)
+    known = {*START_KEYS, *Preset.model_fields, *request_keys(), WHOLE_REQUEST.name}
+    assignments = read_words(words, known)
     own = {key: value for key, value in assignments.items() if key in START_KEYS}
     overrides = {key: value for key, value in assignments.items() if key.partition(".")[0] in Preset.model_fields}
     request = {key: value for key, value in assignments.items() if key not in own and key not in overrides}
@@ -47,11 +48,15 @@ def _refuse_request_keys(keys: Sequence[str]) -> None:
         head = key.partition(".")[0]
         if head in request_keys() or head in (WHOLE_REQUEST.name, "output"):
             raise UsageError(f"{key}: is for a job; add job=compact_context, or call a running service instead.")
-        raise UsageError(f"{key}: {unknown_key(head, [*START_KEYS, *Preset.model_fields])}.")
+        raise UsageError(sentence(f"{key}: {unknown_key(head, [*START_KEYS, *Preset.model_fields])}"))
 
 
 def _run_service(config: str, overrides: Mapping[str, str]) -> ExitCode:
     preset = preset_named(config, overrides)
+    if JOB not in preset.jobs:
+        raise ConfigurationError(
+            f"The preset '{config}' {missing_job(preset, JOB)} The service needs exactly that job."
+        )
     try:
         from reme_compact.service.server import serve  # noqa: PLC0415 - optional, and slow
     except ModuleNotFoundError as error:
@@ -69,9 +74,9 @@ def _run_job(
     request = build_request(assignments, other_keys=(*START_KEYS, *Preset.model_fields))
     preset = preset_named(config, overrides)
     if job not in preset.jobs:
-        raise UsageError(f"job: {unknown_key(job, list(preset.jobs)).replace('key', 'job', 1)}.")
+        raise UsageError(f"job: the preset '{config}' {missing_job(preset, job)}")
     response = _complete(preset, job, request)
-    show(response.model_dump(mode="python"), output)
+    show(response.model_dump(mode="python"), output, request)
     return ExitCode.PROPOSAL if response.success else ExitCode.FAILURE
 
 

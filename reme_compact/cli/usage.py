@@ -7,3 +7,8 @@ class UsageError(ReMeError):
     """The command line cannot be understood; nothing was sent or started."""
 
     code = "usage_error"
+
+
+def sentence(text: str) -> str:
+    """End a text with a full stop, unless it ends a sentence already."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from reme_compact.cli.grammar import Source
 from reme_compact.cli.request_keys import Key
+from reme_compact.cli.suggestions import meant_by_value
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import InvalidJSONError
 from reme_compact.contract.strict_json import parse_json
@@ -14,6 +15,7 @@ from reme_compact.contract.strict_json import parse_json
 _INTEGER = re.compile(r"[+-]?[0-9]{1,4300}")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _EXAMPLES = {"object": """ such as '{"a":"b"}'""", "list": """ such as '["a","b"]'""", "any": " value"}
+_JSON_KINDS = frozenset({"object", "list", "any"})
 _TRUTHS = {"true": True, "false": False}
 
 
@@ -24,7 +26,14 @@ def read_value(path: str, key: Key, source: Source) -> Any:
         UsageError: names the path and what is wrong; never the value.
 
     """
-    return convert(path, key, read_text(path, source))
+    text = read_text(path, source)
+    try:
+        return convert(path, key, text)
+    except UsageError:
+        meant = meant_by_value(path, source, text) if key.kind in _JSON_KINDS else None
+        if meant is None:
+            raise
+        raise UsageError(f"{path}: must be a {key.type_words}; {meant}") from None
 
 
 def convert(path: str, key: Key, text: str) -> Any:
@@ -40,7 +49,7 @@ def convert(path: str, key: Key, text: str) -> Any:
         return _finite(path, bare)
     if key.kind == "boolean" and bare.lower() in _TRUTHS:
         return _TRUTHS[bare.lower()]
-    if key.kind in ("object", "list", "any"):
+    if key.kind in _JSON_KINDS:
         return _read_json(path, key, text)
     return _refuse(path, key)
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from reme_compact.compaction.step import CompactContextStep
 from reme_compact.contract.errors import ConfigurationError
-from reme_compact.contract.validation import unknown_key
+from reme_compact.contract.validation import unknown_name
 from reme_compact.decision.backends import build_decision_model
-from reme_compact.presets.schema import Preset, TokenCounterSettings
+from reme_compact.presets.schema import Preset, TokenCounterSettings, missing_job
 from reme_compact.tokens.counters import TokenCounter
 from reme_compact.tokens.registry import build_token_counter
 
@@ -24,9 +24,9 @@ def assemble_component(preset: Preset, path: str) -> Any:
     kind, _, name = path.partition(".")
     components = dict(preset.components)
     if kind not in components:
-        raise ConfigurationError(f"components.{kind}: {unknown_key(kind, list(components))}")
+        raise ConfigurationError(f"components.{kind}: {unknown_name('component kind', kind, list(components))}")
     if name not in components[kind]:
-        raise ConfigurationError(f"components.{path}: {unknown_key(name, list(components[kind]))}")
+        raise ConfigurationError(f"components.{path}: {unknown_name('component', name, list(components[kind]))}")
     settings = components[kind][name]
     if isinstance(settings, TokenCounterSettings):
         return _build_token_counter(name, settings)
@@ -43,7 +43,7 @@ def assemble_job(preset: Preset, name: str) -> CompactContextStep:
 
     """
     if name not in preset.jobs:
-        raise ConfigurationError(f"jobs.{name}: {unknown_key(name, list(preset.jobs))}")
+        raise ConfigurationError(f"The preset {missing_job(preset, name)}")
     job = preset.jobs[name]
     return CompactContextStep(
         as_decision_model=assemble_component(preset, f"as_decision_model.{job.as_decision_model}"),

@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
 from reme_compact.contract.errors import ConfigurationError
-from reme_compact.contract.validation import problems_of
+from reme_compact.contract.validation import PROBLEMS_AT_MOST, problems_of
 from reme_compact.presets.environment import read_environment
 from reme_compact.presets.interpolate import Template, fill_templates, mark_templates
 from reme_compact.presets.locate import locate_preset
 from reme_compact.presets.merge import Layer, merge, origin_of
-from reme_compact.presets.override import LABEL, read_overrides
+from reme_compact.presets.override import LABEL, OverrideError, read_overrides
 from reme_compact.presets.schema import Preset
+from reme_compact.presets.shape import misshapen_places
 from reme_compact.presets.yaml_text import read_yaml_file
 
 
@@ -31,19 +32,34 @@ def load_preset(
         environment: values for `${VAR}`. Null: `.env` in the working directory, under `os.environ`.
 
     Raises:
+        OverrideError: the overrides are wrong, and only they.
         ConfigurationError: names the file and the path in it, never a value.
 
     """
     layers = _read_layers(locate_preset(preset), ())
+    _check_shape(layers)
     merged = _merge_all(layers)
     if overrides:
         layers.append(Layer(LABEL, read_overrides(overrides, merged)))
+        _check_shape(layers)
         merged = _merge_all(layers)
     filled = fill_templates(merged, read_environment() if environment is None else environment)
     try:
         return Preset.model_validate(filled)
     except ValidationError as error:
-        raise ConfigurationError(_explain(error, merged, layers)) from None
+        _refuse(error, merged, layers)
+
+
+def _check_shape(layers: Sequence[Layer]) -> None:
+    """Refuse a layer that holds something else where a mapping belongs, also if a later layer would hide it."""
+    faults = [(layer.label, place) for layer in layers for place in misshapen_places(layer.data)]
+    if faults:
+        lines = [f"{label}: {place}: must be a mapping of names to values" for label, place in faults]
+        raise _error_for({label for label, _ in faults})("\n".join(lines))
+
+
+def _error_for(labels: set[str]) -> type[ConfigurationError]:
+    return OverrideError if labels == {LABEL} else ConfigurationError
 
 
 def _read_layers(file: Path, extended_by: tuple[Path, ...]) -> list[Layer]:
@@ -74,15 +90,25 @@ def _merge_all(layers: Sequence[Layer]) -> dict[str, Any]:
     return merged
 
 
-def _explain(error: ValidationError, merged: dict[str, Any], layers: Sequence[Layer]) -> str:
-    """Name file, path and fault of everything that is wrong, and the variable a wrong value came from."""
+def _refuse(error: ValidationError, merged: dict[str, Any], layers: Sequence[Layer]) -> NoReturn:
+    """Name file, path and fault of everything that is wrong, and the variable a wrong value came from.
+
+    Raises:
+        OverrideError: the overrides are wrong, and only they.
+        ConfigurationError: a file or the environment is wrong.
+
+    """
+    locations = [found["loc"] for found in error.errors(include_url=False, include_input=False, include_context=False)]
+    origins = [origin_of(location, layers) for location in locations]
+    problems = problems_of(error, Preset)
     lines = []
-    for found, problem in zip(error.errors(include_url=False), problems_of(error, Preset), strict=True):
+    for location, origin, problem in zip(locations, origins, problems[:PROBLEMS_AT_MOST], strict=False):
         place = f"{problem['path']}: " if problem["path"] else ""
-        variable = _variable_at(found["loc"], merged)
+        variable = _variable_at(location, merged)
         source = f" (from the environment variable {variable})" if variable else ""
-        lines.append(f"{origin_of(found['loc'], layers)}: {place}{problem['message']}{source}")
-    return "\n".join(lines)
+        lines.append(f"{origin}: {place}{problem['message']}{source}")
+    lines.extend(problem["message"] for problem in problems[PROBLEMS_AT_MOST:])
+    raise _error_for(set(origins))("\n".join(lines)) from None
 
 
 def _variable_at(location: Sequence[int | str], merged: Any) -> str | None:

@@ -24,13 +24,15 @@ def merge(base: Any, over: Any) -> Any:
 
 
 def origin_of(location: Sequence[int | str], layers: Sequence[Layer]) -> str:
-    """Return the label of the layer that decided a place: the last that goes deepest towards it."""
-    deepest, label = -1, layers[-1].label
-    for layer in layers:
-        depth = _depth(location, layer.data)
-        if depth >= deepest:
-            deepest, label = depth, layer.label
-    return label
+    """Return the label of the layer that decided a place.
+
+    That is the last that holds the place. Where none does, because something is missing there, it is the first that
+    goes deepest towards it: it began what is incomplete, and later layers only added to it.
+    """
+    depths = [_depth(location, layer.data) for layer in layers]
+    deepest = max(depths)
+    index = len(depths) - 1 - depths[::-1].index(deepest) if deepest == len(location) else depths.index(deepest)
+    return layers[index].label
 
 
 def _depth(location: Sequence[int | str], value: Any) -> int:

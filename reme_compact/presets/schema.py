@@ -1,8 +1,9 @@
 """What a preset may say, with the defaults of everything it leaves out."""
 
+from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from reme_compact.contract.setting_values import BlankIsAbsent, Seconds, Whole
 from reme_compact.decision.settings import DecisionModelSettings
@@ -91,15 +92,30 @@ class Preset(Settings):
 
     @model_validator(mode="after")
     def _components_exist(self) -> Self:
-        for name, job in self.jobs.items():
-            _check_reference(f"jobs.{name}", "as_decision_model", job.as_decision_model, self.components)
-            if job.token_counter is not None:
-                _check_reference(f"jobs.{name}", "token_counter", job.token_counter, self.components)
+        faults = list(_dangling_references(self))
+        if faults:
+            # An error with a location of its own, so that it is charged to the file that says so.
+            raise ValidationError.from_exception_data(
+                type(self).__name__,
+                [
+                    {"type": "value_error", "loc": ("jobs", job, kind), "input": None, "ctx": {"error": message}}
+                    for job, kind, message in faults
+                ],
+            )
         return self
 
 
-def _check_reference(job_path: str, kind: str, name: str, components: ComponentSettings) -> None:
-    known: dict[str, object] = getattr(components, kind)
-    if name not in known:
-        exist = f"known are {', '.join(sorted(known))}" if known else "there is none"
-        raise ValueError(f"{job_path}.{kind}: names no component in components.{kind}; {exist}")
+def missing_job(preset: Preset, name: str) -> str:
+    """Say, of a preset, that it has no such job, and which jobs it has."""
+    jobs = ", ".join(f"'{job}'" for job in sorted(preset.jobs))
+    return f"has no job '{name}'; it has {jobs or 'no jobs'}."
+
+
+def _dangling_references(preset: Preset) -> Iterator[tuple[str, str, str]]:
+    """Yield job, component kind and fault of every reference to a component that is not there."""
+    for job_name, job in preset.jobs.items():
+        for kind, name in (("as_decision_model", job.as_decision_model), ("token_counter", job.token_counter)):
+            known: dict[str, object] = getattr(preset.components, kind)
+            if name is not None and name not in known:
+                exist = f"known are {', '.join(sorted(known))}" if known else "there is none"
+                yield job_name, kind, f"names no component in components.{kind}; {exist}"

@@ -61,15 +61,33 @@ def test_a_problem_document_keeps_its_fields(stand_in: Any) -> None:
 )
 def test_an_answer_of_something_else_is_no_service(stand_in: Any, status: int, body: bytes) -> None:
     stand_in.answers(status, body)
-    with pytest.raises(ServiceUnavailableError, match=f"not a reme service .HTTP status {status}.*reme start"):
+    with pytest.raises(ServiceUnavailableError, match=f"not a reme service .HTTP status {status}.") as caught:
         call(stand_in.port)
+    assert caught.value.message.splitlines()[-1].startswith("  reme start ")
+    assert caught.value.retryable is False
 
 
 def test_nobody_listening_says_how_to_start() -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
-        with pytest.raises(ServiceUnavailableError, match="Start one with: reme start config=decision_compaction"):
+        with pytest.raises(ServiceUnavailableError, match="No service answers at") as caught:
             call(reserved.getsockname()[1])
+    assert caught.value.message.splitlines()[-1] == "  reme start config=decision_compaction"
+    assert caught.value.retryable is True
+
+
+@pytest.mark.parametrize(("cause", "retryable"), [(socket.EAI_NONAME, False), (socket.EAI_AGAIN, True)])
+def test_a_host_that_cannot_be_found_is_worth_another_try_only_if_the_name_service_was_away(
+    cause: int, retryable: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look_up(*_: Any, **__: Any) -> None:
+        raise socket.gaierror(cause, "Name lookup failed")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(ServiceUnavailableError, match="The host 'nowhere' cannot be found") as caught:
+        call_service(Address("nowhere", 80), "compact_context", {}, timeout_seconds=30)
+    assert caught.value.retryable is retryable
+    assert "reme start" not in caught.value.message
 
 
 def test_a_silent_service_is_given_up() -> None:

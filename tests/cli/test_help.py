@@ -57,6 +57,29 @@ def test_the_example_is_the_example_of_the_contract() -> None:
     } == CompactionRequest.example
 
 
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        (main_help(), "reme start job=compact_context"),
+        (compact_context_help(), "reme compact_context"),
+        (start_help(), "reme start job=compact_context"),
+    ],
+    ids=["main", "call", "start"],
+)
+def test_below_the_example_stands_what_it_shows_and_how_to_see_more(text: str, command: str) -> None:
+    _, _, below = text.partition("Now look at the payment code")
+    first, second = below.split("\n\n")[1:3]
+    assert "The one result in it is too short to get shorter, so it stays, and the report says so." in first
+    assert "request=@FILE" in first
+    assert second == f"  {command} request=@examples/incident_request.json"
+
+
+def test_the_help_tells_a_command_line_from_a_request() -> None:
+    usage, failure = MEANINGS[ExitCode.USAGE], MEANINGS[ExitCode.FAILURE]
+    assert all(words in usage for words in ("unknown key", "not of its key's type", "missing file", "nothing was sent"))
+    assert "the request was refused" in failure
+
+
 def test_lines_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     descriptions = [line for line in compact_context_help().splitlines() if line.startswith("      ")]

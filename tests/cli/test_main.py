@@ -1,5 +1,6 @@
 """Every mistake ends in a sentence that names the key, never in a traceback."""
 
+import re
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -40,7 +41,8 @@ MISTAKES = [
     (["compact_context", "request=@latin"], "request: file 'latin' is not valid UTF-8"),
     (["compact_context", MESSAGES, "options.drop_threshold=true"], "options.drop_threshold: must be a number"),
     (["start", "job=compact_context"], "messages: is required"),
-    (["start", "job=compact", MESSAGES], "did you mean 'compact_context'?"),
+    (["start", "job=compact", MESSAGES], "'decision_compaction' has no job 'compact'; it has 'compact_context'."),
+    (["start", "config=default", "job=compact_context", MESSAGES], "'default' has no job 'compact_context'; it has no"),
     (["start", "goal=x"], "goal: is for a job; add job=compact_context"),
     (["start", "output=json"], "output: is for a job"),
     (["start", "port=80"], "did you mean 'service.port'?"),
@@ -52,6 +54,18 @@ MISTAKES = [
     (["start", "config="], "config: There is no preset named ''"),
     (["start", "config=./nowhere.yaml"], "config: There is no preset file nowhere.yaml"),
     (["compact_context", MESSAGES, "config=nowhere"], "config: There is no preset named 'nowhere'"),
+    (["-v"], "there is no flag '-v' here; choose --help or --version"),
+    (["goal=s3cret"], "a command is missing before 'goal=...'"),
+    (["examples/x.json"], "reme compact_context request=@examples/x.json"),
+    (["mine.yml"], "reme start config=mine.yml"),
+    (["compact_context", "-v"], "there is no flag '-v'; all keys are written KEY=VALUE."),
+    (["compact_context", "--verbose"], "there is no flag '--verbose'"),
+    (["compact_context", "--gaol", "x"], "there is no flag '--gaol'; did you mean goal=VALUE?"),
+    (["compact_context", "examples/x.json"], "did you mean request=@examples/x.json?"),
+    (["compact_context", "request=examples/x.json"], "did you mean request=@examples/x.json?"),
+    (["compact_context", "messages=latin"], "did you mean messages=@latin?"),
+    (["start", "decision_compaction"], "did you mean config=decision_compaction?"),
+    (["start", "config=@mine.yaml"], "did you mean config=mine.yaml?"),
     (["start", "job=compact_context", MESSAGES, "gaol=x"], "did you mean 'goal'?"),
     (["start", "job=compact_context", MESSAGES, "timeout=3"], "did you mean 'options.total_timeout_seconds'?"),
 ]
@@ -66,6 +80,9 @@ def test_a_mistake_is_explained(
     written, complaint = capsys.readouterr()
     assert named in complaint
     assert "Traceback" not in complaint
+    assert "s3cret" not in complaint
+    assert "?." not in complaint
+    assert "? of " not in complaint
     assert written == ""
 
 
@@ -77,6 +94,61 @@ def test_a_mistake_in_a_preset_is_a_typed_failure(tmp_path: Path, capsys: pytest
     assert "mine.yaml" in complaint
     assert "did you mean 'port'?" in complaint
     assert "did you mean 'health'?" in complaint
+
+
+@pytest.mark.parametrize("override", ["service.port=0", "jobs.compact_context.description=x"])
+def test_a_mistake_in_a_file_is_not_the_command_line_s(
+    override: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: decision_compaction\njobs: {compact_context: {token_counter: x}}\n")
+    assert main(["start", "config=mine.yaml", override]) == ExitCode.FAILURE
+    complaint = capsys.readouterr().err
+    assert complaint.startswith("reme: invalid_configuration: mine.yaml: jobs.compact_context.token_counter: ")
+    assert "override" not in complaint
+
+
+def test_a_wrong_override_is_the_command_line_s_although_it_makes_up_for_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.yaml").write_text("extends: decision_compaction\nservice: {host: '${HOST_THAT_IS_NOT_SET}'}\n")
+    assert main(["start", "config=mine.yaml", "service.host=::1", "service.port=-1"]) == ExitCode.USAGE
+    assert "reme: usage_error: service.port: must be at least 0." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "has"),
+    [("", "it has no jobs."), ("jobs: {tidy: {step: compact_context_step, as_decision_model: m}}", "'tidy'")],
+)
+def test_a_preset_without_the_service_s_job_is_said_so(
+    text: str, has: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = "components: {as_decision_model: {m: {backend: local}}}"
+    (tmp_path / "mine.yaml").write_text(f"extends: default\n{model}\n{text}\n")
+    assert main(["start", "config=mine.yaml"]) == ExitCode.FAILURE
+    complaint = capsys.readouterr().err
+    assert "The preset 'mine.yaml' has no job 'compact_context'" in complaint
+    assert has in complaint
+    assert "The service needs exactly that job." in complaint
+
+
+@pytest.mark.parametrize(
+    ("words", "exit_code"),
+    [
+        (["options.preview_chars=many"], ExitCode.USAGE),
+        (["options.previewchars=1"], ExitCode.USAGE),
+        (["source_refs=@missing.json"], ExitCode.USAGE),
+        (["options.preview_chars=-1"], ExitCode.FAILURE),
+        (['options={"preview_chars":"1"}'], ExitCode.FAILURE),
+        (['messages=[{"role":"nobody","content":[]}]'], ExitCode.FAILURE),
+    ],
+)
+def test_what_cannot_be_read_and_what_is_refused_differ(
+    words: list[str], exit_code: ExitCode, capsys: pytest.CaptureFixture[str]
+) -> None:
+    messages = [] if words[0].startswith("messages=") else [MESSAGES]
+    assert main(["start", "job=compact_context", *messages, *words]) == exit_code
+    complaint = capsys.readouterr().err
+    assert not re.search("Input should|valid dictionary|instance of|Value error", complaint)
 
 
 @pytest.mark.parametrize(

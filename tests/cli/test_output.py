@@ -6,7 +6,7 @@ import pytest
 
 from reme_compact.cli.output import choose_output, complain, errors_as_json, show, show_error
 from reme_compact.cli.usage import UsageError
-from reme_compact.contract.errors import InvalidRequestError, ServiceUnavailableError
+from reme_compact.contract.errors import FieldProblem, InvalidRequestError, ServiceUnavailableError
 
 
 class Terminal(io.TextIOWrapper):
@@ -79,6 +79,38 @@ def test_one_screen_shows_a_warning_once(response: dict[str, Any], monkeypatch: 
 def test_errors_are_sentences_for_people(capfd: pytest.CaptureFixture[str]) -> None:
     show_error(ServiceUnavailableError("No service answers."), as_json=False)
     assert capfd.readouterr().err == "reme: service_unreachable: No service answers. Trying again may help.\n"
+
+
+def test_a_command_has_its_line_to_itself(capfd: pytest.CaptureFixture[str]) -> None:
+    show_error(ServiceUnavailableError("No service answers. Start one with:\n  reme start"), as_json=False)
+    assert capfd.readouterr().err == "reme: service_unreachable: No service answers. Start one with:\n    reme start\n"
+
+
+def test_several_problems_have_a_line_each(capfd: pytest.CaptureFixture[str]) -> None:
+    problems: list[FieldProblem] = [
+        {"path": "options.x", "message": "unknown key; did you mean 'y'?"},
+        {"path": "", "message": "and 3 more problems"},
+    ]
+    show_error(InvalidRequestError(problems), as_json=False)
+    assert capfd.readouterr().err.splitlines() == [
+        "reme: invalid_request: The request is refused.",
+        "  options.x: unknown key; did you mean 'y'?",
+        "  and 3 more problems",
+    ]
+
+
+@pytest.mark.parametrize("output", ["json", "report"])
+def test_a_warning_that_repeats_a_failure_is_not_said_again(
+    output: Any, response: dict[str, Any], capfd: pytest.CaptureFixture[str]
+) -> None:
+    response["answer"]["stats"] |= {
+        "warnings": ["1 of 1 decision requests failed, their results are kept: It is away."],
+        "errors": [{"code": "provider_unreachable", "message": "It is away.", "batches": 1}],
+    }
+    show(response, output)
+    assert capfd.readouterr().err.splitlines() == [
+        "reme: decision model failed, its results are kept: provider_unreachable: It is away."
+    ]
 
 
 def test_errors_are_problems_for_programs(capfd: pytest.CaptureFixture[str]) -> None:

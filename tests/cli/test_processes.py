@@ -122,6 +122,14 @@ def test_nobody_listening_is_unreachable(reme: Run) -> None:
     assert b"reme start config=decision_compaction" in done.stderr
 
 
+def test_the_package_runs_as_a_module(tmp_path: Path) -> None:
+    def run(*command: str | Path) -> tuple[int, bytes, bytes]:
+        done = subprocess.run([*command, "start", "goal=x"], capture_output=True, check=False, timeout=60, cwd=tmp_path)  # noqa: S603 - our own program
+        return done.returncode, done.stdout, done.stderr
+
+    assert run(sys.executable, "-m", "reme_compact") == run(REME)
+
+
 def test_bytes_that_are_not_text_are_a_mistake(reme: Run) -> None:
     done = reme("compact_context", b"goal=\xff")
     assert done.returncode == ExitCode.USAGE
@@ -185,6 +193,24 @@ def test_a_terminal_gets_the_report() -> None:
     assert process.returncode == ExitCode.PROPOSAL
     assert "Proposal: no_change" in shown
     assert "the result is too short to get shorter" in shown
+
+
+def test_an_outage_is_told_once_on_each_stream_of_a_terminal(tmp_path: Path) -> None:
+    request = Path(__file__).parents[2] / "examples" / "incident_request.json"
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [REME, "start", "job=compact_context", f"request=@{request}", "options.total_timeout_seconds=0.000001"],
+        stdout=theirs,
+        stderr=theirs,
+        cwd=tmp_path,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "110", "NO_COLOR": "1"},
+    ) as process:
+        os.close(theirs)
+        shown = _read_all(ours)
+    assert process.returncode == ExitCode.PROPOSAL
+    assert shown.count("No answer within total_timeout_seconds.") == 2
+    assert shown.startswith("reme: decision model failed, its results are kept: timeout: No answer within")
+    assert "timeout: timeout" not in shown
 
 
 def _read_all(terminal: int) -> str:

@@ -3,7 +3,7 @@ from typing import Any, get_args
 
 import pytest
 
-from reme_compact.cli.explanations import REASONS, RULES, next_step
+from reme_compact.cli.explanations import REASONS, RULES
 from reme_compact.cli.report import print_report
 from reme_compact.contract.result import DecisionReason
 
@@ -118,20 +118,78 @@ def test_every_reason_of_the_contract_is_explained() -> None:
     assert set(REASONS) == set(get_args(DecisionReason))
 
 
-@pytest.mark.parametrize(
-    ("changes", "advice"),
-    [
-        ({"reason": "compacted"}, "archive each replaced original"),
-        ({"reason": "budget_exceeded"}, "raise options.max_output_tokens"),
-        ({"reason": "no_change", "stats": {"errors": [{}]}}, "when the decision model works again"),
-        ({"reason": "no_candidates", "stats": {"protected_by": {"recent": 2, "no_source_ref": 1}}}, "preserve_recent"),
-        ({"reason": "no_candidates", "stats": {"protected_by": {"no_source_ref": 1}}}, "source_refs"),
-        ({"reason": "no_candidates", "stats": {"protected_by": {"tool_not_eligible": 1}}}, "eligible_tool_names"),
-        ({"reason": "no_candidates", "stats": {"protected_by": {"result_missing": 1}}}, "protected"),
-        ({"reason": "no_change", "decisions": [{"reason": "unobserved"}]}, "goal=, next_action="),
-        ({"reason": "no_change", "decisions": [{"reason": "needed_or_uncertain"}]}, "drop_threshold"),
-        ({"reason": "no_change", "decisions": [{"reason": "no_savings"}]}, "nothing in it can get shorter"),
-    ],
-)
-def test_one_line_says_what_to_do_next(changes: dict[str, Any], advice: str) -> None:
-    assert advice in next_step(changes)
+def test_a_failure_is_reported_once(response: dict[str, Any]) -> None:
+    message = "The decision model cannot be reached."
+    response["answer"]["stats"] |= {
+        "errors": [{"code": "provider_unreachable", "message": message, "batches": 1}],
+        "warnings": [f"1 of 1 decision requests failed, their results are kept: {message}", "mind the gap"],
+    }
+    text = " ".join(report(response).split())
+    assert text.count(message) == 1
+    assert "mind the gap" in text
+
+
+def test_a_detail_that_repeats_its_reason_is_left_out(response: dict[str, Any]) -> None:
+    response["answer"]["decisions"][1]["reason"] = "timeout"
+    response["answer"]["stats"]["details"]["t2"] = "timeout"
+    assert "timeout: timeout" not in report(response)
+    assert ["t2", "run_tests", "c2", "keep", "-", "timeout", "archive/c2"] in [
+        line.split() for line in report(response).splitlines()
+    ]
+
+
+EXPLANATION = "a newer result exists for the same input; it shares less with the task than other results do"
+
+
+def test_an_explanation_has_its_own_column(response: dict[str, Any]) -> None:
+    response["answer"]["stats"]["explanations"] = {"t1": EXPLANATION}
+    lines = report(response, width=200).splitlines()
+    assert next(line for line in lines if "t1 " in line).rstrip().endswith(f"archive/c1  {EXPLANATION}")
+    assert any(line.split()[-2:] == ["reference", "explanation"] for line in lines)
+
+
+def test_an_explanation_is_cut_to_its_column(response: dict[str, Any]) -> None:
+    response["answer"]["stats"]["explanations"] = {"t1": EXPLANATION}
+    (line,) = [line for line in report(response, width=120).splitlines() if "t1 " in line]
+    assert "a newer result exists" in line
+    assert line.rstrip().endswith("…")
+    assert len(line.rstrip()) <= 120
+
+
+def test_an_explanation_without_room_for_a_column_stands_in_the_two_lines(response: dict[str, Any]) -> None:
+    response["answer"]["stats"]["explanations"] = {"t1": EXPLANATION}
+    lines = [line.rstrip() for line in report(response, width=80).splitlines()]
+    place = next(number for number, line in enumerate(lines) if line.startswith("  t1 "))
+    assert lines[place].startswith("  t1 read_file c1: a newer result exists")
+    assert lines[place].endswith("…")
+    assert lines[place + 1] == "    preview, low_relevance, needed 0.030, archive/c1"
+    assert max(map(len, lines)) <= 80
+
+
+def test_on_a_very_narrow_terminal_an_explanation_is_wrapped(response: dict[str, Any]) -> None:
+    response["answer"]["stats"]["explanations"] = {"t1": EXPLANATION}
+    text = report(response, width=40)
+    assert EXPLANATION in " ".join(text.split())
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= 40
+
+
+def test_the_threshold_stands_beside_what_it_decided(response: dict[str, Any]) -> None:
+    file = io.StringIO()
+    print_report(response, file, request={"options": {"drop_threshold": 0.25}}, width=120)
+    assert "at or below drop_threshold (0.25)" in file.getvalue()
+    assert "drop_threshold (" not in report(response)
+
+
+def test_a_probability_is_shown_on_its_side_of_the_threshold(response: dict[str, Any]) -> None:
+    response["answer"]["decisions"][0]["probability"] = 0.10004
+    file = io.StringIO()
+    print_report(response, file, request={"options": {}}, width=120)
+    assert " 0.10004 " in file.getvalue()
+
+
+def test_the_advice_knows_what_was_sent(response: dict[str, Any]) -> None:
+    response["answer"] |= {"changed": False, "reason": "no_change"}
+    response["answer"]["decisions"][0] |= {"action": "keep", "reason": "needed_or_uncertain"}
+    file = io.StringIO()
+    print_report(response, file, request={"goal": "Fix it"}, width=120)
+    assert "pass next_action=" in " ".join(file.getvalue().split())

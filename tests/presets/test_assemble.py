@@ -47,7 +47,7 @@ def test_a_token_counter_alone_with_its_overhead() -> None:
     [
         ("as_decision_model.compation", "'compaction'"),
         ("token_conter.estimate", "'token_counter'"),
-        ("as_decision_model", "compaction"),
+        ("as_decision_model", "known components are compaction"),
     ],
 )
 def test_an_unknown_component_is_refused_with_the_closest(path: str, hint: str) -> None:
@@ -55,9 +55,11 @@ def test_an_unknown_component_is_refused_with_the_closest(path: str, hint: str) 
         assemble_component(load_preset(environment={}), path)
 
 
-def test_an_unknown_job_is_refused_with_the_closest() -> None:
-    with pytest.raises(ConfigurationError, match="'compact_context'"):
-        assemble_job(load_preset(environment={}), "compact_contxt")
+def test_a_job_that_the_preset_lacks_is_said_so_with_those_it_has() -> None:
+    with pytest.raises(ConfigurationError, match=r"^The preset has no job 'tidy'; it has 'compact_context'\.$"):
+        assemble_job(load_preset(environment={}), "tidy")
+    with pytest.raises(ConfigurationError, match=r"^The preset has no job 'compact_context'; it has no jobs\.$"):
+        assemble_job(load_preset("default", environment={}), "compact_context")
 
 
 def test_a_hosted_model_without_a_key_fails_when_it_is_assembled() -> None:

@@ -1,10 +1,12 @@
 """Loading whole presets: packaged ones, extended ones, wrong ones."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from reme_compact.contract.errors import ConfigurationError
+from reme_compact.contract.validation import PROBLEMS_AT_MOST
 from reme_compact.presets.load import load_preset
 from reme_compact.presets.schema import Preset
 
@@ -96,7 +98,11 @@ def test_extending_something_unknown_names_the_file_that_does(tmp_path: Path) ->
         ("service: {port: true}", "service.port:", "not true or false"),
         ("service: {port: 70000}", "service.port:", "65535"),
         ("service: {log_format: xml}", "service.log_format:", "'json'"),
-        ("service: 3", "service:", ""),
+        ("service: 3", "service:", "must be a mapping"),
+        ("service:", "service:", "must be a mapping"),
+        ("jobs: [compact_context]", "jobs:", "must be a mapping"),
+        ("jobs: {compact_context: on}", "jobs.compact_context:", "must be a mapping"),
+        ("components: {as_decision_model: {compaction: {credential: k}}}", "compaction.credential:", "a mapping"),
         ("background: {x: {job: expire_helth}}", "background.x.job:", "'expire_health'"),
         ("components: {as_decision_model: {compaction: {timeout: 0}}}", "compaction.timeout:", "greater than 0"),
         ("components: {as_decision_model: {compaction: {timeout: .inf}}}", "compaction.timeout:", ""),
@@ -126,6 +132,31 @@ def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("service: {port: -1, prot: 2}\n")
     assert len(_refusal(file).splitlines()) == 2
+
+
+def test_many_faults_are_counted_instead_of_spelled_out(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("".join(f"key_{number}: 1\n" for number in range(30)))
+    lines = _refusal(file).splitlines()
+    assert len(lines) == PROBLEMS_AT_MOST + 1
+    assert lines[-1] == f"and {30 - PROBLEMS_AT_MOST} more problems"
+
+
+def test_what_a_later_file_hides_is_refused_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "base.yaml").write_text("service: [1]\n")
+    (tmp_path / "mine.yaml").write_text("extends: base.yaml\nservice: {port: 1}\n")
+    assert (
+        _refusal(tmp_path / "mine.yaml") == f"{tmp_path / 'base.yaml'}: service: must be a mapping of names to values"
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["service: 3", "service: {port: -1}", "service: {port: many}", "jobs: {a: {}}", "x: 1"]
+)
+def test_no_fault_is_worded_by_pydantic(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    assert not re.search("Input should|valid dictionary|instance of|Settings|Extra inputs|Value error", _refusal(file))
 
 
 def test_a_key_never_shows() -> None:

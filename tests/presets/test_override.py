@@ -1,12 +1,13 @@
 """Overrides are read by the schema's type and refused by name."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from reme_compact.contract.errors import ConfigurationError
 from reme_compact.presets.load import load_preset
-from reme_compact.presets.override import read_overrides
+from reme_compact.presets.override import OverrideError, read_overrides
 
 PRESET = {"components": {"as_decision_model": {"compaction": {"backend": "local"}}}}
 MODEL = "components.as_decision_model.compaction"
@@ -56,6 +57,7 @@ def _refusal(overrides: dict[str, str]) -> str:
 )
 def test_an_unknown_path_is_refused_with_the_closest_known(path: str, place: str, hint: str) -> None:
     message = _refusal({path: "hidden"})
+    assert not message.endswith(("?.", " of service"))
     assert place in message
     assert hint in message
     assert "hidden" not in message
@@ -96,3 +98,46 @@ def test_overlapping_overrides() -> None:
 def test_an_override_is_not_filled_in_from_the_environment() -> None:
     preset = load_preset(overrides={f"{MODEL}.model": "${HOME}"}, environment={"HOME": "x"})
     assert preset.components.as_decision_model["compaction"].model == "${HOME}"
+
+
+@pytest.mark.parametrize("path", ["service", "jobs.compact_context", "components.token_counter", f"{MODEL}.credential"])
+def test_an_override_cannot_put_a_value_where_a_mapping_belongs(path: str) -> None:
+    assert _refusal({path: "1"}) == f"override: {path}: must be a mapping of names to values"
+
+
+@pytest.mark.parametrize(
+    ("text", "override", "place"),
+    [
+        ("service: [1]", "service.port", "service: must be a mapping"),
+        ("service:", "service.port", "service: must be a mapping"),
+        ("jobs: {tidy: {step: compact_context_step}}", "service.port", "jobs.tidy.as_decision_model: is required"),
+        ("jobs: {tidy: {step: compact_context_step}}", "jobs.tidy.description", "jobs.tidy.as_decision_model: is req"),
+        ("jobs: {compact_context: {as_decision_model: x}}", "service.port", "jobs.compact_context.as_decision_model:"),
+        ("jobs: {compact_context: {as_decision_model: x}}", "jobs.compact_context.description", "as_decision_model:"),
+        ("jobs: {compact_context: {token_counter: x}}", "components.token_counter.estimate.overhead_tokens", "counter"),
+        ("service: {prot: 1}", "service.port", "service.prot: unknown key"),
+    ],
+)
+def test_a_mistake_in_a_file_is_charged_to_the_file(text: str, override: str, place: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(f"extends: decision_compaction\n{text}\n")
+    with pytest.raises(ConfigurationError) as caught:
+        load_preset(file, overrides={override: "0"}, environment={})
+    assert not isinstance(caught.value, OverrideError)
+    assert caught.value.message.startswith(f"{file}: ")
+    assert place in caught.value.message
+
+
+def test_a_reference_that_an_override_breaks_is_charged_to_the_override() -> None:
+    with pytest.raises(OverrideError, match=r"^override: jobs\.compact_context\.token_counter: names no component"):
+        load_preset(overrides={"jobs.compact_context.token_counter": "x"}, environment={})
+
+
+def test_mistakes_on_both_sides_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("extends: decision_compaction\nhealth: {outcome_expires_after_seconds: 0}\n")
+    with pytest.raises(ConfigurationError) as caught:
+        load_preset(file, overrides={"service.port": "-1"}, environment={})
+    assert not isinstance(caught.value, OverrideError)
+    labels = {line.partition(": ")[0] for line in caught.value.message.splitlines()}
+    assert labels == {str(file), "override"}
