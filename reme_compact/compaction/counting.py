@@ -1,17 +1,22 @@
 """Count a changing draft: the whole history each time, or only what a replacement touched."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from reme_compact.contract.messages import Message
+from reme_compact.contract.messages import Block
 from reme_compact.history.draft import Draft
 from reme_compact.history.pairs import Location
+from reme_compact.history.private_copy import private_copy
 from reme_compact.tokens.counters import (
     AdditiveTokenCounter,
     OpaqueTokenCounter,
     TokenCounter,
     call_counter,
-    private_copy,
+    call_counters,
 )
+
+_WHOLE_MESSAGE = -1
+_BLOCKS_AT_ONCE = 512
 
 
 class DraftCount(Protocol):
@@ -30,14 +35,14 @@ class DraftCount(Protocol):
         """Accept the count that `after` returned last; without it the replacement is taken to be undone."""
 
 
-def count_draft(counter: TokenCounter, draft: Draft) -> DraftCount:
-    """Count a draft with whichever kind of counter there is.
+def count_draft(counter: TokenCounter, draft: Draft, check: Callable[[], None] = lambda: None) -> DraftCount:
+    """Count a draft with whichever kind of counter there is; `check` is called before each part and may raise.
 
     Raises:
         TokenCounterError: the counter raised or returned no count; later calls may raise the same.
     """
     if isinstance(counter, AdditiveTokenCounter):
-        return _AdditiveCount(counter, draft)
+        return _AdditiveCount(counter, draft, check)
     return _OpaqueCount(counter, draft)
 
 
@@ -84,17 +89,17 @@ class _OpaqueCount:
 class _AdditiveCount:
     """Counts one message, or one block where the counter can, per replacement."""
 
-    def __init__(self, counter: AdditiveTokenCounter, draft: Draft) -> None:
+    def __init__(self, counter: AdditiveTokenCounter, draft: Draft, check: Callable[[], None]) -> None:
         self._counter = counter
         self._draft = draft
+        self._check = check
         self._parts: dict[Location, int] = {}
         self._last: tuple[Location, int] | None = None
-        self.total = counter.constant + sum(
-            self._count_message(index, message) for index, message in enumerate(draft.messages)
-        )
+        by_block = counter.count_block is not None
+        self.total = counter.constant + (self._count_by_block() if by_block else self._count_by_message())
 
     def after(self, at: Location) -> int:
-        part = self._part(at)
+        part = at if self._counter.count_block is not None else (at[0], _WHOLE_MESSAGE)
         count = self._count_part(part)
         self._last = (part, count)
         return self.total - self._parts[part] + count
@@ -105,22 +110,35 @@ class _AdditiveCount:
             self._parts[part] = count
         self.total = total
 
-    def _part(self, at: Location) -> Location:
-        return at if self._counter.count_block is not None else (at[0], -1)
-
     def _count_part(self, part: Location) -> int:
         message = self._draft.messages[part[0]]
         if self._counter.count_block is not None:
-            return call_counter(self._counter.count_block, private_copy(message["content"][part[1]]))
-        return call_counter(self._counter.count_message, private_copy(message))
+            return call_counter(self._counter.count_block, self._given(message["content"][part[1]]))
+        return call_counter(self._counter.count_message, self._given(message))
 
-    def _count_message(self, index: int, message: Message) -> int:
-        if self._counter.count_block is None:
-            count = self._parts[index, -1] = self._count_part((index, -1))
-            return count
-        total = call_counter(self._counter.count_message, private_copy({**message, "content": []}))
-        for block_index in range(len(message["content"])):
-            at = (index, block_index)
-            count = self._parts[at] = self._count_part(at)
-            total += count
-        return total
+    def _count_by_message(self) -> int:
+        for index in range(len(self._draft.messages)):
+            self._check()
+            self._parts[index, _WHOLE_MESSAGE] = self._count_part((index, _WHOLE_MESSAGE))
+        return sum(self._parts.values())
+
+    def _count_by_block(self) -> int:
+        total = 0
+        for index, message in enumerate(self._draft.messages):
+            self._check()
+            total += call_counter(self._counter.count_message, self._given({**message, "content": []}))
+            for start in range(0, len(message["content"]), _BLOCKS_AT_ONCE):
+                self._count_blocks(index, start, message["content"][start : start + _BLOCKS_AT_ONCE])
+        return total + sum(self._parts.values())
+
+    def _count_blocks(self, index: int, start: int, blocks: list[Block]) -> None:
+        self._check()
+        many = self._counter.count_blocks
+        if many is None:
+            counts = [self._count_part((index, start + offset)) for offset in range(len(blocks))]
+        else:
+            counts = call_counters(many, self._given(blocks))
+        self._parts.update(((index, start + offset), count) for offset, count in enumerate(counts))
+
+    def _given(self, value: Any) -> Any:
+        return value if self._counter.reads_only else private_copy(value)

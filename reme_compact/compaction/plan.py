@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from reme_compact.compaction.supervision import UNSUPERVISED, Supervision
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.decision.batching import Packing, pack_units
 from reme_compact.decision.context import build_task_context
@@ -41,6 +42,7 @@ class Plan:
         packing: the decision requests.
         unobserved: per decision id, why a replacement was not asked about.
         warnings: what a host should look into.
+        timed_out: the time was up before the decision requests were ready.
     """
 
     request: CompactionRequest
@@ -51,6 +53,7 @@ class Plan:
     packing: Packing = field(default_factory=lambda: Packing([], []))
     unobserved: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    timed_out: bool = False
 
     @property
     def asked(self) -> int:
@@ -58,13 +61,14 @@ class Plan:
         return sum(len(batch.questions) for batch in self.packing.batches)
 
 
-def plan_compaction(request: CompactionRequest, *, ask: bool) -> Plan:
+def plan_compaction(request: CompactionRequest, *, ask: bool, supervision: Supervision = UNSUPERVISED) -> Plan:
     """Pair, protect and, when `ask` says that a decision is needed, pack the rest into decision requests."""
     pairing = pair_tool_blocks(request.messages)
     plan = Plan(request, pairing.calls)
     plan.warnings.extend(_warnings(request, pairing))
     rules = ProtectionRules(request, pairing.calls)
     for call in pairing.calls:
+        supervision.check()
         found = rules.check(call)
         if isinstance(found, Candidate):
             plan.candidates[call.id] = found
@@ -73,15 +77,19 @@ def plan_compaction(request: CompactionRequest, *, ask: bool) -> Plan:
     if not ask or not plan.candidates:
         return plan
     for decision_id, candidate in plan.candidates.items():
+        supervision.check()
         preview = preview_text(candidate.text, candidate.source_ref, request.options.preview_chars)
         if is_shorter(preview, candidate.text, candidate.call.result or {}):
             plan.replacements[decision_id] = Replacement(candidate, preview)
-    _pack(plan)
+    _pack(plan, supervision)
     return plan
 
 
-def _pack(plan: Plan) -> None:
-    """Turn replacements into decision requests, and say of the others why they are not asked about."""
+def _pack(plan: Plan, supervision: Supervision) -> None:
+    """Turn replacements into decision requests, and say of the others why they are not asked about.
+
+    When the time is up on the way, nothing is asked any more: its answer would come too late to count.
+    """
     request = plan.request
     context = build_task_context(request)
     if context is None:
@@ -94,12 +102,19 @@ def _pack(plan: Plan) -> None:
     superseded = find_supersession((item.candidate for item in plan.replacements.values()), plan.calls)
     units = []
     for decision_id, replacement in plan.replacements.items():
+        supervision.check()
+        if supervision.time_is_up():
+            plan.timed_out = True
+            plan.warnings.append(
+                "total_timeout_seconds passed before anything could be asked; every candidate is kept."
+            )
+            return
         unit = build_evidence_unit(replacement.candidate, superseded.get(decision_id), request.options.evidence_chars)
         if unit is None:
             plan.unobserved[decision_id] = "lone_surrogate"
         else:
             units.append(unit)
-    plan.packing = pack_units(units, context, request.options)
+    plan.packing = pack_units(units, context, request.options, check=supervision.check)
     plan.unobserved.update(dict.fromkeys(plan.packing.oversized, "oversized"))
     if plan.packing.oversized:
         plan.warnings.append(

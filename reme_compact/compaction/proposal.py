@@ -1,6 +1,7 @@
 """Put a proposal together: messages, one decision per call, and the figures that explain them."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,9 +43,15 @@ class TokenCounts:
 
 
 def build_answer(
-    plan: Plan, verdicts: Verdicts, application: Application, draft: Draft, tokens: TokenCounts
+    plan: Plan,
+    verdicts: Verdicts,
+    application: Application,
+    draft: Draft,
+    tokens: TokenCounts,
+    check: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Return the `CompactionResult` as plain data; `stats.elapsed_ms` is left to who has a clock."""
+    chars_before = history_chars(plan.request.messages, check)
     applied = {replacement.candidate.call.id for replacement in application.applied}
     decisions: list[dict[str, Any]] = []
     details: dict[str, str] = dict(plan.protected)
@@ -71,7 +78,7 @@ def build_answer(
         "changed": changed,
         "reason": _result_reason(plan, changed=changed, budget_met=tokens.budget_met),
         "budget_met": tokens.budget_met,
-        "stats": _stats(plan, verdicts, application, tokens, details),
+        "stats": _stats(plan, verdicts, application, tokens, details, chars_before),
     }
 
 
@@ -83,6 +90,8 @@ def _reason(
         return "protected", None
     if within_budget:
         return "within_budget", None
+    if plan.timed_out:
+        return "timeout", "timeout"
     if decision_id in plan.unobserved:
         return "unobserved", plan.unobserved[decision_id]
     if decision_id not in plan.replacements:
@@ -105,9 +114,13 @@ def _result_reason(plan: Plan, *, changed: bool, budget_met: bool | None) -> Res
 
 
 def _stats(
-    plan: Plan, verdicts: Verdicts, application: Application, tokens: TokenCounts, details: dict[str, str]
+    plan: Plan,
+    verdicts: Verdicts,
+    application: Application,
+    tokens: TokenCounts,
+    details: dict[str, str],
+    chars_before: int,
 ) -> dict[str, Any]:
-    chars_before = history_chars(plan.request.messages)
     chars_saved = sum(
         serialized_chars(_output_of(replacement.candidate.call.result)) - serialized_chars(replacement.preview)
         for replacement in application.applied

@@ -1,5 +1,6 @@
 """Which results to replace, in which order, and when to stop."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from reme_compact.compaction.counting import DraftCount
@@ -38,17 +39,22 @@ def rank_replacements(plan: Plan, verdicts: Verdicts) -> list[Replacement]:
 
 
 def apply_within_budget(
-    ranked: list[Replacement], draft: Draft, count: DraftCount | None, budget: int | None
+    ranked: list[Replacement],
+    draft: Draft,
+    count: DraftCount | None,
+    budget: int | None,
+    check: Callable[[], None] = lambda: None,
 ) -> Application:
     """Replace in order until the budget is met; without a budget, replace all.
 
-    A replacement that does not lower the count is undone.
+    A replacement that does not lower the count is undone. `check` is called before each and may raise.
 
     Raises:
         TokenCounterError: a host's counter failed.
     """
     application = Application()
     for replacement in ranked:
+        check()
         decision_id = replacement.candidate.call.id
         if count is not None and budget is not None and count.total <= budget:
             application.reasons[decision_id] = "within_budget"

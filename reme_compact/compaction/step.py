@@ -5,15 +5,15 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Literal
-
-from anyio import to_thread
 
 from reme_compact.compaction.counter_choice import CounterChoice, TokenCounterFactory, describe_counter
 from reme_compact.compaction.counting import DraftCount, count_draft
 from reme_compact.compaction.plan import Plan, plan_compaction
 from reme_compact.compaction.proposal import TokenCounts, build_answer
 from reme_compact.compaction.ranking import apply_within_budget, rank_replacements
+from reme_compact.compaction.supervision import Supervision, supervised
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.result import Response
 from reme_compact.decision.health import DecisionModelHealth
@@ -66,11 +66,11 @@ class CompactContextStep:
         owns_decision_model: bool = False,
     ) -> None:
         self._model = accept_decision_model(as_decision_model)
-        self._owns_decision_model = owns_decision_model or as_decision_model == "local"
+        self._owns_decision_model = owns_decision_model or isinstance(as_decision_model, str)
         self._counters = CounterChoice(token_counter, token_counters or {}, default_token_counter)
         self.health = DecisionModelHealth()
 
-    async def __call__(self, **values: Any) -> Response:
+    async def __call__(self, /, **values: Any) -> Response:
         """Propose a smaller history for a request given as its keys (see `CompactionRequest`).
 
         The history may be appended to meanwhile; its blocks must not be changed until this returns.
@@ -105,7 +105,7 @@ class CompactContextStep:
     async def _compact(self, get_request: Callable[[], CompactionRequest]) -> Response:
         loop = asyncio.get_running_loop()
         started = loop.time()
-        prepared = await to_thread.run_sync(self._prepare, get_request, abandon_on_cancel=True)
+        prepared = await supervised(partial(self._prepare, get_request, started, loop.time))
         request = prepared.plan.request
         verdicts = Verdicts()
         if prepared.plan.packing.batches:
@@ -117,7 +117,7 @@ class CompactContextStep:
                 now=_utc_now,
             )
             verdicts = await scoring.run(request.options.max_concurrency)
-        answer = await to_thread.run_sync(_finish, prepared, verdicts, abandon_on_cancel=True)
+        answer = await supervised(partial(_finish, prepared, verdicts))
         stats = answer["stats"]
         stats["elapsed_ms"] = round((loop.time() - started) * 1000)
         _log.debug(
@@ -125,26 +125,35 @@ class CompactContextStep:
         )
         return Response(answer=answer, metadata={"compaction": stats})
 
-    def _prepare(self, get_request: Callable[[], CompactionRequest]) -> _Prepared:
+    def _prepare(
+        self,
+        get_request: Callable[[], CompactionRequest],
+        started: float,
+        now: Callable[[], float],
+        check: Callable[[], None],
+    ) -> _Prepared:
         request = get_request()
+        deadline = started + request.options.total_timeout_seconds
         draft = Draft(request.messages)
         counter = self._counters.for_request(request)
-        count = count_draft(counter, draft) if counter is not None else None
+        count = count_draft(counter, draft, check) if counter is not None else None
         budget = request.options.max_output_tokens
         fits = budget is not None and count is not None and count.total <= budget
-        return _Prepared(plan_compaction(request, ask=not fits), draft, counter, count)
+        supervision = Supervision(check, lambda: now() >= deadline)
+        return _Prepared(plan_compaction(request, ask=not fits, supervision=supervision), draft, counter, count)
 
 
-def _finish(prepared: _Prepared, verdicts: Verdicts) -> dict[str, Any]:
+def _finish(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None]) -> dict[str, Any]:
     plan, draft = prepared.plan, prepared.draft
     budget = plan.request.options.max_output_tokens
     before = prepared.count.total if prepared.count is not None else None
     ranked = rank_replacements(plan, verdicts)
-    application = apply_within_budget(ranked, draft, prepared.count if budget is not None else None, budget)
+    count = prepared.count if budget is not None else None
+    application = apply_within_budget(ranked, draft, count, budget, check)
     after = _tokens_after(prepared, application.applied != [], has_budget=budget is not None)
     counter = describe_counter(prepared.counter) if prepared.counter is not None else None
     tokens = TokenCounts(before=before, after=after, budget=budget, counter=counter)
-    return build_answer(plan, verdicts, application, draft, tokens)
+    return build_answer(plan, verdicts, application, draft, tokens, check)
 
 
 def _tokens_after(prepared: _Prepared, changed: bool, *, has_budget: bool) -> int | None:

@@ -1,7 +1,8 @@
 """Read JSON text so that nothing is changed on the way in.
 
 The standard parser accepts NaN and Infinity, turns `1e999` into infinity and lets the last of two equal keys
-win. Each of those would make "what came in" differ from "what goes out", so each is refused here. Lone
+win. Each of those would make "what came in" differ from "what goes out", so each is refused here. Numbers with a
+fraction or an exponent are read as IEEE doubles, as RFC 8259 (section 6) leads every sender to expect. Lone
 surrogates are let through: a history that holds one must stay usable, and rules further in leave its pair
 untouched.
 """

@@ -16,8 +16,15 @@ def dotted(location: Sequence[int | str]) -> str:
         if isinstance(part, int):
             path += f"[{part}]"
         else:
-            path += f".{part}" if path else part
+            name = short(part)
+            path += f".{name}" if path else name
     return path
+
+
+def short(name: str) -> str:
+    """Cut a name that somebody sent to what a message can hold, and make it printable."""
+    cut = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+    return cut.encode("utf-8", "backslashreplace").decode()
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
@@ -27,11 +34,13 @@ def unknown_key(key: str, known: Sequence[str]) -> str:
 
 def unknown_name(kind: str, name: str, known: Sequence[str]) -> str:
     """Say that a name is unknown, and which known name it resembles; `kind` is what it names, in the singular."""
-    close = difflib.get_close_matches(name.lower(), known, n=1)
+    close = difflib.get_close_matches(name[:_LONGEST_NAME].lower(), known, n=1)
     if close:
         return f"unknown {kind}; did you mean '{close[0]}'?"
     return f"unknown {kind}; known {kind}s are {', '.join(sorted(known))}" if known else f"unknown {kind}"
 
+
+_LONGEST_NAME = 80
 
 _WORDING = {
     "missing": "is required",

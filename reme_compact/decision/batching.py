@@ -4,7 +4,7 @@ Sizes are measured once per unit and only added up afterwards, so packing is lin
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -55,10 +55,23 @@ class Packing:
     oversized: list[str]
 
 
-def pack_units(units: Sequence[dict[str, Any]], context: TaskContext, options: CompactionOptions) -> Packing:
-    """Distribute units over batches within the limits of the options."""
+def pack_units(
+    units: Sequence[dict[str, Any]],
+    context: TaskContext,
+    options: CompactionOptions,
+    *,
+    check: Callable[[], None] = lambda: None,
+) -> Packing:
+    """Distribute units over batches within the limits of the options.
+
+    Args:
+        units: evidence units, in the order of the history.
+        context: what every state holds besides them.
+        options: the limits.
+        check: called again and again; may raise to end the work.
+    """
     questions = [question_about(unit["id"]) for unit in units]
-    unit_tokens = [_UNIT_FRAME + tokens for tokens in estimate_parts(orjson.dumps(unit) for unit in units)]
+    unit_tokens = [_UNIT_FRAME + tokens for tokens in estimate_parts(_written(units, check))]
     question_tokens = _question_tokens(questions)
     room_in_state = options.max_state_tokens - context.tokens
     room_in_request = options.max_request_tokens - REQUEST_OVERHEAD - context.tokens
@@ -86,6 +99,12 @@ def pack_units(units: Sequence[dict[str, Any]], context: TaskContext, options: C
     return Packing(batches, oversized)
 
 
+def _written(units: Sequence[dict[str, Any]], check: Callable[[], None]) -> Iterator[bytes]:
+    for unit in units:
+        check()
+        yield orjson.dumps(unit)
+
+
 def divide(
     state_sizes: Sequence[int], request_sizes: Sequence[int], room_in_state: int, room_in_request: int
 ) -> list[int]:
@@ -110,7 +129,7 @@ def divide(
 
     best = ends_with(room_in_request)
     fewest = len(best)
-    low, high = max(*request_sizes, request_sums[-1] // fewest), room_in_request
+    low, high = max(*request_sizes, request_sums[-1] // fewest), min(room_in_request, request_sums[-1])
     while low < high:
         middle = (low + high) // 2
         ends = ends_with(middle)

@@ -19,9 +19,14 @@ from reme_compact.decision.failures import classify_failure
 from reme_compact.decision.health import DecisionModelHealth
 from reme_compact.decision.protocol import DecisionModel
 from reme_compact.decision.verdicts import Verdicts, read_answer
+from reme_compact.history.private_copy import private_copy
 
 CANCELLATION_GRACE_SECONDS = 1.0
 """How long a cancelled request may take to end before it is abandoned."""
+
+_NO_PROBABILITIES = DecisionModelError(
+    "The decision model answered, but with no probability for any result.", code="invalid_answer"
+)
 
 _log = logging.getLogger(__name__)
 _abandoned: set[asyncio.Task[None]] = set()
@@ -80,7 +85,8 @@ class BatchScoring:
     async def _ask(self, batch: Batch) -> None:
         self._verdicts.requests += 1
         try:
-            awaitable = self._model(batch.state, batch.questions)
+            # The model gets copies: what it does to them must not reach other batches or the accounting.
+            awaitable = self._model(private_copy(batch.state), private_copy(batch.questions))
             if not inspect.isawaitable(awaitable):
                 raise DecisionModelError(
                     f"The decision model must return an awaitable; it returned {type(awaitable).__name__}.",
@@ -88,13 +94,15 @@ class BatchScoring:
                     fatal=True,
                 )
             response = await awaitable
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, GeneratorExit):
             if self._closed:
                 raise
             self._fail(batch, DecisionModelError("The decision model cancelled its own request.", code="cancelled"))
-        except Exception as error:  # noqa: BLE001 - a stranger's code; whatever it raises means keep
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a stranger's code; whatever it raises means keep
             if not self._is_over():
-                self._fail(batch, classify_failure(error), cause=error)
+                self._fail(batch, _classified(error), cause=error)
         else:
             if not self._is_over():
                 self._read(batch, response)
@@ -103,23 +111,31 @@ class BatchScoring:
         try:
             content = response.content
             verdicts = {unit: read_answer(content.get(unit)) for unit in batch.questions}
-        except Exception as error:  # noqa: BLE001 - as above
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - as above
             self._fail(batch, _unreadable(response, error), cause=error)
             return
         self._verdicts.by_unit.update(verdicts)
-        self._health.worked(self._now())
+        if any(verdict.probability is not None for verdict in verdicts.values()):
+            self._health.worked(self._now())
+        else:
+            self._health.failed(self._now(), _NO_PROBABILITIES.fields())
+            _log.warning("A decision request brought nothing: %s", _NO_PROBABILITIES.message)
         self._note_usage(response)
 
     def _note_usage(self, response: Any) -> None:
         try:
             usage = usage_of(getattr(response, "usage", None))
-        except Exception:  # noqa: BLE001 - as above
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - as above
             self._warn_once("The decision model reported a usage that is not JSON; it is left out of stats.usage.")
             return
         if usage is not None:
             self._verdicts.usage.append(usage)
 
-    def _fail(self, batch: Batch, error: DecisionModelError, *, cause: Exception | None = None) -> None:
+    def _fail(self, batch: Batch, error: DecisionModelError, *, cause: BaseException | None = None) -> None:
         fields = error.fields()
         self._verdicts.fail(batch.questions, "model_error", fields)
         self._health.failed(self._now(), fields)
@@ -131,10 +147,11 @@ class BatchScoring:
     def _account_for_missing(self) -> None:
         """Give a reason to every unit whose batch was never asked, or never answered in time."""
         stop = self._stop
+        never_asked = {id(batch) for batch in self._waiting}
         for batch in self._batches:
             if all(unit in self._verdicts.by_unit for unit in batch.questions):
                 continue
-            if stop is not None and batch in self._waiting:
+            if stop is not None and id(batch) in never_asked:
                 self._verdicts.fail(batch.questions, "model_error", stop.fields())
                 continue
             late = DecisionModelError("No answer within total_timeout_seconds.", code="timeout").fields()
@@ -151,7 +168,17 @@ class BatchScoring:
         return self._closed or asyncio.get_running_loop().time() >= self._deadline
 
 
-def _unreadable(response: Any, error: Exception) -> DecisionModelError:
+def _classified(error: BaseException) -> DecisionModelError:
+    """Name a failure; looking at a stranger's exception may itself fail."""
+    try:
+        return classify_failure(error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - as above
+        return DecisionModelError(f"The decision model failed ({type(error).__name__}).")
+
+
+def _unreadable(response: Any, error: BaseException) -> DecisionModelError:
     """Say what was wrong with a response as a whole."""
     kind = type(response).__name__
     return DecisionModelError(

@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 _FIRST_WINDOW = 64
+_REGIONAL_INDICATORS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
 
 
 def is_plain_boundary(text: str, index: int) -> bool:
@@ -35,11 +36,13 @@ def boundary_at_or_after(text: str, index: int) -> int:
 
 
 def _boundaries_around(text: str, index: int) -> tuple[int, int]:
-    """Segment from a known boundary before `index` up to the cluster that holds it."""
-    cluster = _cluster_pattern()
+    """Return the nearest cluster boundaries at or before, and at or after, an index inside the text."""
+    if _is_regional_indicator(text[index - 1]) and _is_regional_indicator(text[index]):
+        inside_a_flag = (index - _start_of_flags(text, index)) % 2 == 1
+        return (index - 1, _cluster_end(text, index - 1)) if inside_a_flag else (index, index)
     start = _known_boundary_before(text, index)
     while True:
-        end = cluster.match(text, start).end()
+        end = _cluster_end(text, start)
         if end == index:
             return index, index
         if end > index:
@@ -50,8 +53,7 @@ def _boundaries_around(text: str, index: int) -> tuple[int, int]:
 def _known_boundary_before(text: str, index: int) -> int:
     """Find a place to start segmenting: where plain characters meet, or far enough back to be sure.
 
-    Segmenting from inside a cluster finds the right boundaries again once it has passed one, except in a run of
-    regional indicators (flags), whose pairing depends on where the run begins.
+    Segmenting from inside a cluster finds the right boundaries again once it has passed one.
     """
     window = _FIRST_WINDOW
     while True:
@@ -62,14 +64,33 @@ def _known_boundary_before(text: str, index: int) -> int:
         if earliest == 0:
             return 0
         start = earliest
-        while start > 0 and _is_regional_indicator(text[start]):
-            start -= 1
-        cluster = _cluster_pattern()
-        first = cluster.match(text, start).end()
-        second = cluster.match(text, first).end() if first < index else index
+        if _is_regional_indicator(text[start]):
+            # Flags pair up from the beginning of their run, however far back that is.
+            start -= (start - _start_of_flags(text, start)) % 2
+        first = _cluster_end(text, start)
+        second = _cluster_end(text, first) if first < index else index
         if second < index:
-            return int(second)
+            return second
         window *= 8
+
+
+def _cluster_end(text: str, start: int) -> int:
+    """Return the end of the cluster that begins at `start`.
+
+    Only a piece of the text is looked at, since the pattern looks behind its start as far as flags reach.
+    """
+    length = _FIRST_WINDOW
+    while True:
+        piece = text[start : start + length]
+        end = int(_cluster_pattern().match(piece).end())
+        if end < len(piece) or start + end >= len(text):
+            return start + end
+        length *= 8
+
+
+def _start_of_flags(text: str, index: int) -> int:
+    """Return where the run of regional indicators begins that reaches up to `index`."""
+    return len(text[:index].rstrip(_REGIONAL_INDICATORS))
 
 
 def _is_regional_indicator(character: str) -> bool:

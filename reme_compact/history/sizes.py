@@ -1,6 +1,7 @@
 """Messages as JSON, and how large that is, without writing a whole history at once."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -53,9 +54,14 @@ def _text_chars(text: str) -> int:
     return len(text) + len(orjson.dumps(encoded.decode())) - len(encoded)
 
 
-def history_chars(messages: list[Message]) -> int:
+def history_chars(messages: list[Message], check: Callable[[], None] = lambda: None) -> int:
     """Return the number of characters of a history as compact JSON, measured block by block.
 
     Block by block, so that a single message that holds a whole agent turn does not hold the interpreter either.
+    `check` is called before each message and may raise.
     """
-    return 2 + max(0, len(messages) - 1) + sum(map(serialized_chars, messages))
+    total = 2 + max(0, len(messages) - 1)
+    for message in messages:
+        check()
+        total += serialized_chars(message)
+    return total

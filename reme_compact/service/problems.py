@@ -58,7 +58,7 @@ STATUS_AND_TITLE: dict[type[ReMeError], tuple[HTTPStatus, str]] = {
     errors.TokenCounterError: (HTTPStatus(422), "The token counter failed"),
     errors.ConfigurationError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The service is configured wrongly"),
     errors.MissingCredentialError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The service lacks a credential"),
-    errors.MissingExtraError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The service lacks an optional dependency"),
+    errors.MissingExtraError: (HTTPStatus.UNPROCESSABLE_ENTITY, "The service lacks an optional dependency"),
     errors.DecisionModelError: (HTTPStatus.BAD_GATEWAY, "The decision model failed"),
     errors.ReportedError: (HTTPStatus.BAD_GATEWAY, "Another service failed"),
     errors.ServiceUnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "A service could not be reached"),

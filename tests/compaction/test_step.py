@@ -351,3 +351,50 @@ async def test_blocks_of_another_format_are_named_in_a_warning() -> None:
     )
     assert any("'tool_use'" in warning for warning in answer["stats"]["warnings"])
     assert answer["messages"] == [message("assistant", foreign)]
+
+
+@pytest.mark.parametrize("constant", [True, -1, 1.5, "7", None])
+def test_a_constant_that_is_no_count_is_refused(constant: Any) -> None:
+    with pytest.raises(TokenCounterError, match="constant"):
+        AdditiveTokenCounter(lambda _message: 1, constant)
+
+
+@pytest.mark.parametrize("error", [SystemExit, GeneratorExit, BaseException])
+async def test_a_counter_that_raises_what_is_no_exception_is_a_typed_error_too(error: type[BaseException]) -> None:
+    def counter(messages: list[dict[str, Any]]) -> int:
+        raise error
+
+    step = CompactContextStep(as_decision_model=always(0.0), token_counter=counter)
+    with pytest.raises(TokenCounterError, match=error.__name__):
+        await step(**request_for(history(2), options={"max_output_tokens": 10}))
+
+
+@pytest.mark.parametrize("kind", [{}, [1], 7, None])
+async def test_a_block_of_no_type_is_counted_and_carried_along(kind: Any) -> None:
+    messages = [*history(2), message("user", {"type": kind, "payload": "x"})]
+    answer = await answer_of(
+        CompactContextStep(as_decision_model=always(0.0), token_counter="estimate"),
+        request_for(messages, options={"max_output_tokens": 1}),
+    )
+    assert answer["messages"][-1] == messages[-1]
+    assert reasons(answer) == ["low_relevance"] * 2
+
+
+@pytest.mark.parametrize("tool_input", [{"n": 2**70}, {"n": "\ud800"}, {"\ud800": 1}])
+@pytest.mark.parametrize("protected", [[], ["c9"]])
+async def test_an_input_that_json_writers_refuse_costs_only_its_own_pair(tool_input: Any, protected: list[str]) -> None:
+    messages = [*history(2), message("assistant", call("c9", tool_input=tool_input), result("c9", long_text("x")))]
+    answer = await answer_of(
+        CompactContextStep(as_decision_model=always(0.0)), request_for(messages, protected_call_ids=protected)
+    )
+    assert reasons(answer)[:2] == ["low_relevance"] * 2
+
+
+async def test_when_the_time_is_up_before_anything_was_asked_everything_is_kept() -> None:
+    model = always(0.0)
+    answer = await answer_of(
+        CompactContextStep(as_decision_model=model), request_for(history(3), options={"total_timeout_seconds": 1e-9})
+    )
+    assert reasons(answer) == ["timeout"] * 3
+    assert model.states == []
+    assert any("total_timeout_seconds" in warning for warning in answer["stats"]["warnings"])

@@ -120,3 +120,14 @@ def test_a_very_long_cluster_or_run_is_cut_only_where_it_ends(character: str) ->
         assert boundary_at_or_before(text, index) in boundaries
         assert boundary_at_or_after(text, index) in boundaries
         assert boundary_at_or_before(text, index) <= index <= boundary_at_or_after(text, index)
+
+
+@pytest.mark.parametrize("unit", ["\U0001f1e6", "e\u0301", "\u200d👩", "가", "👍🏽"])
+def test_long_runs_of_one_kind_are_cut_without_looking_at_all_of_them(unit: str) -> None:
+    # Quadratic work would take minutes here, and the timeout of the test would end it.
+    text = unit * 400_000
+    shown = excerpt(text, 301)
+    head, tail = shown.split(GAP)
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert len(shown) <= 301

@@ -11,7 +11,8 @@ from histories import histories
 from hypothesis import given
 
 from reme_compact.contract.errors import TokenCounterError
-from reme_compact.tokens.counters import call_counter, check_count, private_copy
+from reme_compact.history.private_copy import private_copy
+from reme_compact.tokens.counters import call_counter, check_count
 
 
 @pytest.mark.parametrize("count", [0, 1, 10**30])

@@ -138,12 +138,19 @@ def _is_identifier(part: str) -> bool:
 
 def contains(text: str, identifier: str) -> bool:
     """Tell whether a lower-case identifier stands in a lower-case text, not as a part of a longer word."""
+    # A hit that overlaps this one can only count where it begins behind a character that is no part of a word.
+    step = next(
+        (at + 1 for at, character in enumerate(identifier) if not _continues_a_word(character)), len(identifier)
+    )
     start = text.find(identifier)
     while start >= 0:
         end = start + len(identifier)
-        before = text[start - 1] if start else " "
-        after = text[end] if end < len(text) else " "
-        if not (before.isalnum() or before == "_" or after.isalnum() or after == "_"):
+        begins = start == 0 or not _continues_a_word(text[start - 1])
+        if begins and (end == len(text) or not _continues_a_word(text[end])):
             return True
-        start = text.find(identifier, start + 1)
+        start = text.find(identifier, start + max(1, step))
     return False
+
+
+def _continues_a_word(character: str) -> bool:
+    return character.isalnum() or character == "_"

@@ -1,0 +1,49 @@
+"""Pure work in a worker thread that stops when nobody waits for it any more."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from anyio import to_thread
+
+Result = TypeVar("Result")
+
+
+class WorkStoppedError(Exception):
+    """Raised inside a worker thread whose result nobody waits for; it never leaves the thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Supervision:
+    """What long work asks again and again, so that it needs to know neither threads nor clocks.
+
+    Attributes:
+        check: raises `WorkStoppedError` when the work is no longer wanted.
+        time_is_up: tells whether the deadline has passed.
+    """
+
+    check: Callable[[], None] = lambda: None
+    time_is_up: Callable[[], bool] = lambda: False
+
+
+UNSUPERVISED = Supervision()
+"""Work that nobody stops."""
+
+
+async def supervised(work: Callable[[Callable[[], None]], Result]) -> Result:
+    """Run work in a worker thread; when the awaiting task is cancelled, let it go and tell it to stop.
+
+    Args:
+        work: is given `check`, which it calls again and again.
+    """
+    unwanted = threading.Event()
+
+    def check() -> None:
+        if unwanted.is_set():
+            raise WorkStoppedError
+
+    try:
+        return await to_thread.run_sync(work, check, abandon_on_cancel=True)
+    finally:
+        unwanted.set()
