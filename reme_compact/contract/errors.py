@@ -161,3 +161,10 @@ class TooBusyError(ReMeError):
 
     code = "too_busy"
     retryable = True
+
+
+class RequestTimeoutError(ReMeError):
+    """The client took too long to send its request; nothing was asked."""
+
+    code = "request_timeout"
+    retryable = True

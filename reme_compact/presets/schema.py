@@ -26,6 +26,7 @@ class ServiceSettings(Settings):
     max_active_requests: Whole = Field(
         default=64, gt=0, description="Further requests are answered 503 with Retry-After."
     )
+    request_read_seconds: Seconds = Field(default=30, gt=0, description="How long a client may take to send a body.")
     shutdown_grace_seconds: Seconds = Field(default=10, ge=0)
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"

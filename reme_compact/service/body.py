@@ -2,10 +2,16 @@
 
 from typing import Any
 
+import anyio
 from starlette.datastructures import Headers
 from starlette.requests import Request
 
-from reme_compact.contract.errors import InvalidJSONError, RequestTooLargeError, UnsupportedMediaTypeError
+from reme_compact.contract.errors import (
+    InvalidJSONError,
+    RequestTimeoutError,
+    RequestTooLargeError,
+    UnsupportedMediaTypeError,
+)
 
 
 def check_headers(headers: Headers, max_bytes: int) -> None:
@@ -25,20 +31,24 @@ def check_headers(headers: Headers, max_bytes: int) -> None:
         raise _too_large(max_bytes)
 
 
-async def read_body(request: Request, max_bytes: int) -> bytearray:
+async def read_body(request: Request, max_bytes: int, max_seconds: float) -> bytearray:
     """Read the whole body; a declared length is not trusted.
 
     Raises:
+        RequestTimeoutError: it was not complete in time.
         RequestTooLargeError: more arrived than the limit allows.
         InvalidJSONError: the body is empty.
         ClientDisconnect: the client went away before it was complete.
 
     """
     body = bytearray()
-    async for chunk in request.stream():
-        if len(body) + len(chunk) > max_bytes:
-            raise _too_large(max_bytes)
-        body += chunk
+    with anyio.move_on_after(max_seconds) as time_limit:
+        async for chunk in request.stream():
+            if len(body) + len(chunk) > max_bytes:
+                raise _too_large(max_bytes)
+            body += chunk
+    if time_limit.cancelled_caught:
+        raise RequestTimeoutError(f"The body did not arrive within {max_seconds:g} s (service.request_read_seconds).")
     if not body:
         raise InvalidJSONError("The body is empty; send the request as a JSON object.")
     return body

@@ -1,6 +1,7 @@
 """Write JSON, including the few values that a history may hold and a fast writer refuses."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -20,3 +21,14 @@ def json_bytes(value: Any) -> bytes:
         return orjson.dumps(value)
     except TypeError:
         return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
+def response_bytes(response: Mapping[str, Any]) -> bytes:
+    """Serialise the standard envelope, a message at a time.
+
+    The writer holds the interpreter while it works, so a large history written at once would stall all requests.
+    """
+    answer = dict(response["answer"])
+    messages = b",".join(json_bytes(message) for message in answer.pop("messages"))
+    rest = {key: value for key, value in response.items() if key != "answer"}
+    return b'{"answer":{"messages":[%b],%b,%b' % (messages, json_bytes(answer)[1:], json_bytes(rest)[1:])

@@ -93,6 +93,7 @@ _EXAMPLE_RESPONSE: dict[str, Any] = {
 
 _EXAMPLES: dict[str, errors.ReMeError] = {
     "Not JSON": errors.InvalidJSONError("Not valid JSON: Expecting value at line 1, column 1."),
+    "Too slow": errors.RequestTimeoutError("The body did not arrive within 30 s (service.request_read_seconds)."),
     "Too large": errors.RequestTooLargeError("The body is larger than 67108864 bytes (service.max_body_bytes)."),
     "Not declared as JSON": errors.UnsupportedMediaTypeError(
         "Send the request as JSON, with the header Content-Type: application/json."
@@ -109,9 +110,10 @@ _EXAMPLE_INSTANCE = "urn:uuid:6d0c5f0e-3c5e-4a57-9d5b-0a8f4c1f2b11"
 
 _MEANINGS: dict[HTTPStatus, str] = {
     HTTPStatus.BAD_REQUEST: "The body is empty, is not JSON, or is JSON that cannot be carried faithfully.",
+    HTTPStatus.REQUEST_TIMEOUT: "The body did not arrive in time.",
     HTTPStatus(413): "The body is larger than the configured limit.",
     HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The body is not declared as plain JSON.",
-    HTTPStatus(422): "The request breaks the contract, or its token counter failed.",
+    HTTPStatus(422): "The request breaks the contract, or its token counter failed or is not installed.",
     HTTPStatus.INTERNAL_SERVER_ERROR: "The service is configured wrongly, or failed unexpectedly.",
     HTTPStatus.SERVICE_UNAVAILABLE: "The service works on as many requests as it accepts, or is stopping.",
 }

@@ -52,13 +52,14 @@ class Problem(FourFields):
 
 STATUS_AND_TITLE: dict[type[ReMeError], tuple[HTTPStatus, str]] = {
     errors.InvalidJSONError: (HTTPStatus.BAD_REQUEST, "The body is not acceptable JSON"),
+    errors.RequestTimeoutError: (HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive in time"),
     errors.RequestTooLargeError: (HTTPStatus(413), "The body is too large"),
     errors.UnsupportedMediaTypeError: (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is not plain JSON"),
     errors.InvalidRequestError: (HTTPStatus(422), "The request breaks the contract"),
     errors.TokenCounterError: (HTTPStatus(422), "The token counter failed"),
     errors.ConfigurationError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The service is configured wrongly"),
     errors.MissingCredentialError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The service lacks a credential"),
-    errors.MissingExtraError: (HTTPStatus.UNPROCESSABLE_ENTITY, "The service lacks an optional dependency"),
+    errors.MissingExtraError: (HTTPStatus(422), "The service lacks an optional dependency"),
     errors.DecisionModelError: (HTTPStatus.BAD_GATEWAY, "The decision model failed"),
     errors.ReportedError: (HTTPStatus.BAD_GATEWAY, "Another service failed"),
     errors.ServiceUnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "A service could not be reached"),

@@ -1,5 +1,6 @@
 """The paths that the service answers."""
 
+from collections.abc import AsyncIterator
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
@@ -8,19 +9,22 @@ from anyio import to_thread
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.strict_json import parse_json
 from reme_compact.service.body import as_object, check_headers, read_body
 from reme_compact.service.disconnect import while_connected
-from reme_compact.service.json_bytes import json_bytes
+from reme_compact.service.json_bytes import response_bytes
 from reme_compact.service.openapi import REQUEST_BODY, CompactionResponse, proposal_responses
 from reme_compact.service.readiness import Liveness, Readiness, readiness
 from reme_compact.service.state import ServiceState
 
 if TYPE_CHECKING:
     from reme_compact.compaction.step import CompactContextStep
+
+
+_PIECE_BYTES = 1024 * 1024
 
 
 def build_router(state: ServiceState) -> APIRouter:
@@ -56,10 +60,10 @@ def build_router(state: ServiceState) -> APIRouter:
 
         Closing the connection cancels the work.
         """
-        limit = state.preset.service.max_body_bytes
-        check_headers(request.headers, limit)
+        settings = state.preset.service
+        check_headers(request.headers, settings.max_body_bytes)
         with state.slots.take():
-            body = await read_body(request, limit)
+            body = await read_body(request, settings.max_body_bytes, settings.request_read_seconds)
             return _json(await while_connected(request.receive, partial(_propose, state.step, body)))
 
     return router
@@ -70,7 +74,7 @@ async def _propose(step: "CompactContextStep", body: bytearray) -> bytes:
     request = await to_thread.run_sync(_parse, body)
     body.clear()
     response = await step.run(request)
-    return await to_thread.run_sync(json_bytes, dict(response))
+    return await to_thread.run_sync(response_bytes, dict(response))
 
 
 def _parse(body: bytearray) -> CompactionRequest:
@@ -78,4 +82,14 @@ def _parse(body: bytearray) -> CompactionRequest:
 
 
 def _json(content: bytes, status: int = 200) -> Response:
-    return Response(content, status, media_type="application/json")
+    if len(content) <= _PIECE_BYTES:
+        return Response(content, status, media_type="application/json")
+    headers = {"content-length": str(len(content))}
+    return StreamingResponse(_pieces(content), status, headers, media_type="application/json")
+
+
+async def _pieces(content: bytes) -> AsyncIterator[memoryview]:
+    """Hand out a large body bit by bit, so that other requests get their turn while it is sent."""
+    view = memoryview(content)
+    for start in range(0, len(view), _PIECE_BYTES):
+        yield view[start : start + _PIECE_BYTES]

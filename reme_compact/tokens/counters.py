@@ -53,7 +53,8 @@ class AdditiveTokenCounter:
         Raises:
             TokenCounterError: it is not an int, or negative.
         """
-        if isinstance(self.constant, bool) or not isinstance(self.constant, int) or self.constant < 0:
+        constant: Any = self.constant
+        if isinstance(constant, bool) or not isinstance(constant, int) or constant < 0:
             raise TokenCounterError("The constant of a token counter must be an int from 0 up.")
 
 

@@ -1,14 +1,18 @@
 """Which bodies are read, and which are refused before or while they are read."""
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from contextlib import AbstractAsyncContextManager
+from typing import Any, TypeAlias
 
+import anyio
 import httpx
 import pytest
 from fastapi import FastAPI
 
 from reme_compact.presets.schema import Preset, ServiceSettings
 from reme_compact.service.app import create_app
+
+Serving: TypeAlias = Callable[[FastAPI], AbstractAsyncContextManager[int]]
 
 pytestmark = pytest.mark.anyio
 
@@ -110,3 +114,17 @@ async def test_a_body_of_just_the_limit_is_read(small: httpx.AsyncClient) -> Non
     answer = await small.post("/compact_context", content=b"{}".ljust(1000), headers=JSON)
     assert answer.status_code == 422
     assert answer.json()["problems"] == [{"path": "messages", "message": "is required"}]
+
+
+async def test_a_client_that_stalls_is_let_go_and_its_slot_is_free_again(
+    serving: Serving, scripted: Callable[..., Any], body: dict[str, Any]
+) -> None:
+    preset = Preset(service=ServiceSettings(max_active_requests=1, request_read_seconds=0.2))
+    head = b"POST /compact_context HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n"
+    async with serving(create_app(preset, scripted().as_step)) as port:
+        async with await anyio.connect_tcp("127.0.0.1", port) as stalled:
+            await stalled.send(head + b"{")
+            answer = await stalled.receive()
+        assert b" 408 " in answer.split(b"\r\n")[0]
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+            assert (await client.post("/compact_context", json=body)).status_code == 200

@@ -74,7 +74,7 @@ async def test_what_a_history_holds_comes_back_exactly(
     assert json.loads(answer.content)["answer"]["messages"] == body["messages"]
 
 
-@pytest.mark.parametrize("work", ["parse_json", "json_bytes"])
+@pytest.mark.parametrize("work", ["parse_json", "response_bytes"])
 async def test_reading_and_writing_json_leave_other_requests_alone(
     scripted: Callable[..., Any],
     serving: Serving,
@@ -108,3 +108,20 @@ async def test_reading_and_writing_json_leave_other_requests_alone(
         assert statuses == []
         go_on.set()
     assert statuses == [200]
+
+
+async def test_a_large_answer_arrives_whole(
+    serving: Serving, scripted: Callable[..., Any], body: dict[str, Any]
+) -> None:
+    body["messages"] = [
+        {"role": "user", "content": [{"type": "text", "text": f"{n} " + "é" * 30_000}]} for n in range(60)
+    ]
+    async with (
+        serving(create_app(step=scripted().as_step)) as port,
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client,
+    ):
+        answer = await client.post("/compact_context", json=body)
+    assert len(answer.content) > 3_000_000
+    assert int(answer.headers["content-length"]) == len(answer.content)
+    assert answer.json()["answer"]["messages"] == body["messages"]
+    assert answer.json()["success"] is True
