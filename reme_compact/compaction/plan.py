@@ -16,7 +16,7 @@ from reme_compact.history.supersession import find_supersession
 _NAMED_AT_MOST = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Replacement:
     """A candidate that can get shorter, and what would stand in its place."""
 

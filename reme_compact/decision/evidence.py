@@ -25,9 +25,9 @@ def build_evidence_unit(
     unit: dict[str, Any] = {
         "id": candidate.call.id,
         "tool": candidate.tool,
-        "input": _own(excerpt(written_input, evidence_chars)),
+        "input": _shown(written_input, evidence_chars),
         "input_complete": len(written_input) <= evidence_chars,
-        "result": _own(excerpt(candidate.text, evidence_chars)),
+        "result": _shown(candidate.text, evidence_chars),
         "result_complete": len(candidate.text) <= evidence_chars,
         "result_chars": len(candidate.text),
     }
@@ -41,9 +41,10 @@ def build_evidence_unit(
     return unit
 
 
-def _own(text: str) -> str:
-    """Return a copy, unless the text is ASCII.
+def _shown(text: str, limit: int) -> str:
+    """Return an excerpt that is never the host's own text, unless that is ASCII.
 
     Writing a text as UTF-8 makes the interpreter keep the result beside it; that must not happen to a host's text.
     """
-    return text if text.isascii() else text.encode().decode()
+    shown = excerpt(text, limit)
+    return shown.encode().decode() if shown is text and not text.isascii() else shown

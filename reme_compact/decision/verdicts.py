@@ -10,7 +10,7 @@ from reme_compact.decision.answers import explanation_of, probability_of
 NoVerdict: TypeAlias = Literal["invalid_answer", "model_error", "timeout", "unobserved"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Verdict:
     """A probability, or why there is none.
 

@@ -15,22 +15,20 @@ def is_plain_boundary(text: str, index: int) -> bool:
 
 def boundary_at_or_before(text: str, index: int) -> int:
     """Return the largest cluster boundary that is not after `index`, 0..len(text)."""
-    if index <= 0:
-        return 0
-    if index >= len(text):
-        return len(text)
-    if is_plain_boundary(text, index):
+    if not 0 < index < len(text):
+        return max(0, min(index, len(text)))
+    before, after = text[index - 1], text[index]
+    if before < "\x80" and after < "\x80" and (after != "\n" or before != "\r"):
         return index
     return _boundaries_around(text, index)[0]
 
 
 def boundary_at_or_after(text: str, index: int) -> int:
     """Return the smallest cluster boundary that is not before `index`, 0..len(text)."""
-    if index <= 0:
-        return 0
-    if index >= len(text):
-        return len(text)
-    if is_plain_boundary(text, index):
+    if not 0 < index < len(text):
+        return max(0, min(index, len(text)))
+    before, after = text[index - 1], text[index]
+    if before < "\x80" and after < "\x80" and (after != "\n" or before != "\r"):
         return index
     return _boundaries_around(text, index)[1]
 

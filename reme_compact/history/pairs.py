@@ -15,7 +15,7 @@ _OTHER_TYPES = ("text", "thinking", "hint", "data")
 _LONGEST_TYPE = 40
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ToolCall:
     """One tool call with an id, and its result where there is exactly one.
 

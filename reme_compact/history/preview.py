@@ -3,11 +3,12 @@
 import re
 
 from reme_compact.contract.messages import Block
-from reme_compact.history.excerpt import excerpt
+from reme_compact.history.excerpt import GAP, excerpt
 from reme_compact.history.sizes import serialized_chars
 
 _MARKER_START = "[Compacted output. Recover from: "
 _MARKER_END = "]"
+_LINE_BREAKS_ADDED = GAP.count("\n") + 1
 _UNUSABLE_REFERENCE = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
@@ -47,6 +48,9 @@ def is_shorter(preview: str, text: str, result: Block) -> bool:
     """
     if len(preview) >= len(text):
         return False
-    written = serialized_chars(preview)
-    # A text is never longer than its JSON, so most results need not be written to be compared.
-    return written < len(text) + 2 or written < serialized_chars(result["output"])
+    # The excerpt's own escapes stand in the text too; only the gap, the marker's line and the reference add some.
+    marker = preview.rfind("\n")
+    escapes = _LINE_BREAKS_ADDED + preview.count('"', marker) + preview.count("\\", marker)
+    if len(preview) + escapes < len(text):
+        return True
+    return serialized_chars(preview) < serialized_chars(result["output"])

@@ -12,7 +12,7 @@ from reme_compact.history.text import result_text
 from reme_compact.history.tool_input import read_tool_input
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Candidate:
     """A pair that no rule protects.
 

@@ -10,6 +10,7 @@ from reme_compact.contract.messages import Message
 
 _SHORT = 256
 _CHARS_OF_NULL = 4
+_SCALARS = frozenset({int, float, bool, type(None)})
 
 
 def compact_json(value: Any) -> str:
@@ -28,19 +29,37 @@ def serialized_chars(value: Any) -> int:
     """
     if isinstance(value, str):
         return _text_chars(value)
-    apart = 0
     if isinstance(value, dict):
-        for key, item in value.items():
-            if isinstance(item, dict | list) or (isinstance(item, str) and len(item) > _SHORT and not item.isascii()):
-                value = {**value, key: None}
-                apart += serialized_chars(item) - _CHARS_OF_NULL
-    elif isinstance(value, list):
+        return _object_chars(value)
+    if isinstance(value, list):
         return 2 + max(0, len(value) - 1) + sum(map(serialized_chars, value))
+    return _written_chars(value)
+
+
+def _object_chars(value: dict[str, Any]) -> int:
+    """Write short things together; measure long texts and containers apart, with a null in their place."""
+    light = value
+    apart = 0
+    for key, item in value.items():
+        kind = type(item)
+        if kind is str:
+            if len(item) <= _SHORT or item.isascii():
+                continue
+        elif kind in _SCALARS:
+            continue
+        if light is value:
+            light = dict(value)
+        light[key] = None
+        apart += serialized_chars(item) - _CHARS_OF_NULL
+    return apart + _written_chars(light)
+
+
+def _written_chars(value: Any) -> int:
     try:
         written = orjson.dumps(value)
     except TypeError:
-        return apart + len(compact_json(value))
-    return apart + (len(written) if written.isascii() else len(written.decode()))
+        return len(compact_json(value))
+    return len(written) if written.isascii() else len(written.decode())
 
 
 def _text_chars(text: str) -> int:

@@ -12,7 +12,7 @@ from reme_compact.history.protection import Candidate
 from reme_compact.history.text import result_text
 from reme_compact.history.tool_input import read_tool_input, tool_input_text
 
-_TARGET_KEYS = ("path", "file_path", "filepath", "file", "filename", "url", "uri", "target")
+_TARGET_KEYS = frozenset({"path", "file_path", "filepath", "file", "filename", "url", "uri", "target"})
 
 
 @dataclass(slots=True)
@@ -69,8 +69,7 @@ def find_supersession(candidates: Iterable[Candidate], calls: list[ToolCall]) ->
 
 def target_of(tool_input: dict[str, Any]) -> str | None:
     """Return the file or address that a call is about, where its input names one."""
-    for key in _TARGET_KEYS:
-        value = tool_input.get(key)
-        if isinstance(value, str) and value:
+    for key, value in tool_input.items():
+        if key in _TARGET_KEYS and isinstance(value, str) and value:
             return value
     return None
