@@ -17,6 +17,7 @@ help:
 	@echo 'make test    set up for development, then run all tests'
 	@echo 'make check   formatting, lint, types, import rules, declared dependencies'
 	@echo 'make run     the service, on http://127.0.0.1:2333 (Ctrl-C stops it)'
+	@echo 'make bench   compare with reme-ai, all cases (bench-quick: a few, in a minute)'
 	@echo 'make clean   remove the virtual environment and everything that was generated'
 	@echo
 	@echo 'PYTHON=python3.12 chooses the interpreter; ARGS=... is passed on by test and run.'
@@ -46,7 +47,7 @@ run: $(VENV)/.service
 	$(BIN)/reme start config=decision_compaction $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(PEER) build dist out .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps say what is installed: .python an empty environment, .service what users need, .dev everything.
@@ -73,3 +74,23 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
 	@echo 'Installing the package, all extras and the development tools ...'
 	@$(PIP) install --quiet $(PINS) -e '.[all]' --group dev
 	@touch $@ $(VENV)/.service
+
+# Measurements. The peer gets an environment of its own, because it needs other versions of what we use.
+
+.PHONY: bench bench-quick
+PEER := .venv-peer
+PEER_PACKAGE := reme-ai[decision]==0.4.2.0
+
+bench: $(VENV)/.dev $(PEER)/.ready
+	$(BIN)/python -m benchmarks.run --suite full --processes --command 'make bench$(if $(ARGS), ARGS="$(ARGS)")' $(ARGS)
+	@echo
+	@echo 'Into the document: $(BIN)/python -m benchmarks.document out/bench.json docs/benchmarks.md'
+
+bench-quick: $(VENV)/.dev $(PEER)/.ready
+	$(BIN)/python -m benchmarks.run --suite quick --out out/bench-quick.json --command 'make bench-quick$(if $(ARGS), ARGS="$(ARGS)")' $(ARGS)
+
+$(PEER)/.ready: | $(VENV)/.python
+	@echo 'Installing $(PEER_PACKAGE) into $(PEER) ...'
+	@$(BIN)/python -m venv --clear $(PEER)
+	@$(PEER)/bin/python -m pip --disable-pip-version-check install --quiet '$(PEER_PACKAGE)'
+	@touch $@
