@@ -42,11 +42,11 @@ def _ways(result: Mapping[str, Any], request: Mapping[str, Any] | None) -> list[
     """Name what would each let more be replaced, what costs least first."""
     stats = _stats(result)
     failures = [failure.get("code") for failure in stats.get("errors") or () if isinstance(failure, Mapping)]
-    if failures:
-        longer = ["raise options.total_timeout_seconds"] if "timeout" in failures else []
-        return [*longer, "ask again when the decision model works"]
     decisions = result.get("decisions") or []
     reasons = {decision.get("reason") for decision in decisions}
+    longer = ["raise options.total_timeout_seconds"] if "timeout" in (*failures, *reasons) else []
+    if failures or longer:
+        return [*longer, "ask again when the decision model works"] if failures else longer
     if reasons <= {"protected"}:
         return _obstacles(result, request)
     unobserved = {_detail(stats, decision) for decision in decisions if decision.get("reason") == "unobserved"}
@@ -125,10 +125,9 @@ def _why_not(result: Mapping[str, Any]) -> str:
 def _why_no_calls(messages: list[Mapping[str, Any]]) -> str:
     """Say that the messages are in another format, where they look it."""
     blocks = (block for message in messages for block in message.get("content") or () if isinstance(block, Mapping))
-    foreign = dict.fromkeys(
-        shorten(block.get("type"), 30) for block in blocks if block.get("type") not in _KNOWN_BLOCKS
-    )
-    signs = [f"blocks of type {', '.join(list(foreign)[:_NAMED_AT_MOST])}"] if foreign else []
+    kinds = dict.fromkeys(str(block.get("type")) for block in blocks)
+    foreign = [shorten(kind, 30) for kind in kinds if kind not in _KNOWN_BLOCKS]
+    signs = [f"blocks of type {', '.join(foreign[:_NAMED_AT_MOST])}"] if foreign else []
     if any("tool_calls" in message for message in messages):
         signs.append("messages with tool_calls")
     if not signs:

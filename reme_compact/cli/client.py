@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from reme_compact.cli.address import Address
+from reme_compact.cli.answer import flaw_of
 from reme_compact.cli.encoding import to_json
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import (
@@ -23,6 +24,8 @@ from reme_compact.contract.errors import (
 from reme_compact.contract.strict_json import parse_json
 
 START_COMMAND = "  reme start config=decision_compaction"
+_PIECE = 1024 * 1024
+_LONGEST_BODY = 1024 * _PIECE
 
 
 class ReportedProblemError(ReportedError):
@@ -58,23 +61,15 @@ def call_service(address: Address, job: str, request: Mapping[str, Any], *, time
         answer = parse_json(body)
     except InvalidJSONError:
         answer = None
-    if http_status == http.client.OK and isinstance(answer, dict) and _is_response(answer):
-        return answer
+    if http_status == http.client.OK:
+        flaw = flaw_of(answer)
+        if flaw is not None:
+            raise _not_a_service(address, f"HTTP status {http_status}; {flaw}")
+        proposal: dict[str, Any] = answer
+        return proposal
     if http_status >= http.client.BAD_REQUEST and isinstance(answer, dict) and _is_problem(answer):
         raise ReportedProblemError(answer)
     raise _not_a_service(address, f"HTTP status {http_status}")
-
-
-def _is_response(answer: Mapping[str, Any]) -> bool:
-    """Tell whether this is a standard response with a proposal in it, before anything relies on its shape."""
-    result = answer.get("answer")
-    if not isinstance(result, dict) or not isinstance(result.get("messages"), list) or "success" not in answer:
-        return False
-    decisions = result.get("decisions")
-    return isinstance(decisions, list) and all(
-        isinstance(decision, dict) and decision.keys() >= {"id", "call_id", "action", "reason"}
-        for decision in decisions
-    )
 
 
 def _is_problem(answer: Mapping[str, Any]) -> bool:
@@ -107,9 +102,21 @@ def _post(address: Address, path: str, body: bytes, timeout_seconds: float) -> t
         with suppress(BrokenPipeError, ConnectionResetError):  # a body that is refused is answered before its end
             connection.request("POST", path, body, {"Content-Type": "application/json", "Accept": "application/json"})
         response = connection.getresponse()
-        return response.status, response.read()
+        return response.status, _read(response)
     finally:
         connection.close()
+
+
+def _read(response: http.client.HTTPResponse) -> bytes:
+    """Read a body in pieces: the length that a stranger declares may be any number, and its end may never come."""
+    body = bytearray()
+    while piece := response.read(_PIECE):
+        body += piece
+        if len(body) > _LONGEST_BODY:
+            raise http.client.HTTPException
+    if response.length:
+        raise http.client.IncompleteRead(b"")
+    return bytes(body)
 
 
 def _explained(error: BaseException, address: Address, timeout_seconds: float) -> BaseException:
@@ -123,7 +130,7 @@ def _explained(error: BaseException, address: Address, timeout_seconds: float) -
     if isinstance(error, http.client.InvalidURL | UnicodeError):
         return UsageError("host: must be a name or an address.")
     if isinstance(error, http.client.HTTPException):
-        return _not_a_service(address, "no HTTP")
+        return _not_a_service(address, "no HTTP that can be read")
     if isinstance(error, socket.gaierror):
         return _unreachable(
             f"The host '{address.host}' cannot be found ({error.strerror}); check host=.",

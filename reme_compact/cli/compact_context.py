@@ -1,6 +1,5 @@
 """`reme compact_context`: ask a running service for a proposal."""
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -56,6 +55,6 @@ def _timeout(given: str | None, request: Mapping[str, Any]) -> float:
         return seconds
     options = request.get("options")
     scoring = options.get("total_timeout_seconds") if isinstance(options, dict) else None
-    if isinstance(scoring, bool) or not isinstance(scoring, int | float) or not math.isfinite(scoring):
+    if isinstance(scoring, bool) or not isinstance(scoring, int | float) or not 0 < scoring <= _LONGEST_TIMEOUT:
         scoring = request_keys()["options"].children["total_timeout_seconds"].default
     return min(float(scoring) + _SECONDS_BEYOND_SCORING, _LONGEST_TIMEOUT)

@@ -42,10 +42,11 @@ def decision_lines(result: Mapping[str, Any], threshold: float) -> list[Decision
     stats = result.get("stats") or {}
     details, explanations = stats.get("details") or {}, stats.get("explanations") or {}
     names = tool_names(result.get("messages") or [])
+    name_of = dict(names)
     lines = []
     for index, decision in enumerate(result.get("decisions") or []):
         by_position = names[index] if index < len(names) else ("", "")
-        name = by_position[1] if by_position[0] == decision["call_id"] else dict(names).get(decision["call_id"], "")
+        name = by_position[1] if by_position[0] == decision["call_id"] else name_of.get(decision["call_id"], "")
         probability = decision.get("probability")
         lines.append(
             DecisionLine(

@@ -43,7 +43,7 @@ def read_words(words: Iterable[str], known_keys: Collection[str] | None = None) 
     for word in words:
         key, value = _split(word, known_keys)
         if key in assignments:
-            raise UsageError(f"{key}: is given twice.")
+            raise UsageError(f"{_shown_key(key)}: is given twice.")
         assignments[key] = value
     return assignments
 

@@ -10,8 +10,9 @@ from importlib import import_module
 
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.help import compact_context_help, main_help, start_help
-from reme_compact.cli.output import complain, errors_as_json, show_error, silence_standard_output
+from reme_compact.cli.output import complain, errors_as_json, show_error
 from reme_compact.cli.printable import shorten
+from reme_compact.cli.streams import OutputError, occupy_closed_streams, settle_streams, standard_output, write_error
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import ReMeError, ServiceUnavailableError
 
@@ -22,13 +23,18 @@ _HELP_WORDS = frozenset({"--help", "-h"})
 
 def main(words: Sequence[str] | None = None) -> int:
     """Run the command that the words name (null: those of the process) and return its exit code."""
+    occupy_closed_streams()
     try:
         return _dispatch(sys.argv[1:] if words is None else words)
     except BrokenPipeError:
-        silence_standard_output()
         return ExitCode.PROPOSAL
+    except OutputError as error:
+        show_error(error, as_json=False)
+        return ExitCode.FAILURE
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
+    finally:
+        settle_streams()
 
 
 def _dispatch(words: Sequence[str]) -> int:
@@ -97,7 +103,11 @@ def _version() -> str:
 
 def _say(text: str, exit_code: ExitCode = ExitCode.PROPOSAL) -> int:
     """Print help where it belongs: standard output when it was asked for, else standard error."""
-    print(text, file=sys.stdout if exit_code == ExitCode.PROPOSAL else sys.stderr, flush=True)
+    if exit_code != ExitCode.PROPOSAL:
+        write_error(text)
+        return exit_code
+    with standard_output() as stream:
+        print(text, file=stream)
     return exit_code
 
 

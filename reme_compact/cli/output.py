@@ -1,14 +1,15 @@
 """Where results and problems go: standard output for the result alone, standard error for everything else."""
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any, Literal, TextIO, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from reme_compact.cli.encoding import to_json
 from reme_compact.cli.explanations import failure_text, warnings_beyond_failures
-from reme_compact.cli.printable import printable
+from reme_compact.cli.printable import cut, printable, shorten
+from reme_compact.cli.readable_stats import readable_stats
+from reme_compact.cli.streams import is_terminal, standard_output, write_error
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import MissingExtraError, ReMeError
 
@@ -20,11 +21,9 @@ OUTPUTS: Mapping[Output, str] = {
     "messages": "the proposed messages alone, as JSON",
 }
 
-
-class OutputError(ReMeError):
-    """The result was made, but could not be written."""
-
-    code = "output_failed"
+_LONGEST_CODE = 60
+_LONGEST_LINE = 1000
+_MOST_LINES = 40
 
 
 def errors_as_json(command: str, words: Sequence[str]) -> bool:
@@ -32,7 +31,7 @@ def errors_as_json(command: str, words: Sequence[str]) -> bool:
     given = dict(word.removeprefix("--").partition("=")[::2] for word in words)
     if command == "start" and "job" not in given:
         return False
-    return given.get("output") == "json" or ("output" not in given and not _is_terminal(sys.stdout))
+    return given.get("output") == "json" or ("output" not in given and not is_terminal(sys.stdout))
 
 
 def choose_output(requested: str | None) -> Output:
@@ -45,7 +44,7 @@ def choose_output(requested: str | None) -> Output:
     """
     if requested is not None and requested not in OUTPUTS:
         raise UsageError(f"output: must be {', '.join(OUTPUTS)}.")
-    output = cast("Output", requested) if requested else "report" if _is_terminal(sys.stdout) else "json"
+    output = cast("Output", requested) if requested else "report" if is_terminal(sys.stdout) else "json"
     if output == "report" and find_spec("rich") is None:
         raise MissingExtraError("The report (or use output=json)", "service")
     return output
@@ -65,37 +64,23 @@ def show(response: Mapping[str, Any], output: Output, request: Mapping[str, Any]
 
     """
     _show_troubles(response, output)
-    if sys.stdout is None:
-        return
-    try:
-        _write(response, output, request)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        silence_standard_output()
-        raise OutputError(f"The result could not be written ({error.strerror}).") from None
+    with standard_output() as stream:
+        if stream is None:
+            return
+        if output == "report":
+            from reme_compact.cli.report import print_report  # noqa: PLC0415 - rich is optional, and slow
 
-
-def _write(response: Mapping[str, Any], output: Output, request: Mapping[str, Any] | None) -> None:
-    if output == "report":
-        from reme_compact.cli.report import print_report  # noqa: PLC0415 - rich is optional, and slow
-
-        cast("Any", sys.stdout).reconfigure(errors="replace")
-        print_report(response, sys.stdout, request=request)
-    else:
-        value = response["answer"]["messages"] if output == "messages" else response
-        sys.stdout.buffer.write(to_json(value).encode() + b"\n")
-    sys.stdout.flush()
+            print_report(response, stream, request=request)
+        else:
+            value = response["answer"]["messages"] if output == "messages" else response
+            cast("Any", stream).buffer.write(to_json(value).encode() + b"\n")
 
 
 def _show_troubles(response: Mapping[str, Any], output: Output) -> None:
-    answer = response.get("answer")
-    stats = answer.get("stats") if isinstance(answer, Mapping) else None
-    if not isinstance(stats, Mapping):
-        return
+    stats = readable_stats(response["answer"])
     for failure in stats.get("errors") or []:
         complain(f"decision model failed, its results are kept: {failure_text(failure)}")
-    if output == "report" and _is_terminal(sys.stdout) and _is_terminal(sys.stderr):
+    if output == "report" and is_terminal(sys.stdout) and is_terminal(sys.stderr):
         return  # the report on the same screen says it
     for warning in warnings_beyond_failures(stats):
         complain(f"warning: {printable(warning)}")
@@ -104,12 +89,13 @@ def _show_troubles(response: Mapping[str, Any], output: Output) -> None:
 def show_error(error: ReMeError, *, as_json: bool) -> None:
     """Write an error to standard error: in sentences, or its fields as JSON on one line."""
     if as_json:
-        _write_error(to_json({**error.fields(), **error.extra()}))
+        write_error(to_json({**error.fields(), **error.extra()}))
         return
-    lines = [printable(line) for line in _lines(error)]
+    fields = error.fields()
+    lines = [cut(printable(line), _LONGEST_LINE) for line in _lines(error)[:_MOST_LINES]]
     # A message of several lines says itself what to do, and may end in a command that nothing may follow.
-    again = " Trying again may help." if error.fields()["retryable"] and len(lines) == 1 else ""
-    complain(f"{error.fields()['code']}: " + "\n  ".join(lines) + again)
+    again = " Trying again may help." if fields["retryable"] and len(lines) == 1 else ""
+    complain(f"{shorten(fields['code'], _LONGEST_CODE)}: " + "\n  ".join(lines) + again)
 
 
 def _lines(error: ReMeError) -> list[str]:
@@ -122,30 +108,5 @@ def _lines(error: ReMeError) -> list[str]:
 
 
 def complain(text: str) -> None:
-    """Write one printable line to standard error."""
-    _write_error(f"reme: {text}")
-
-
-def silence_standard_output() -> None:
-    """Let everything that is still to be written vanish, so that a closed pipe is not reported at exit."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (OSError, ValueError, AttributeError):
-        return
-
-
-def _write_error(line: str) -> None:
-    if sys.stderr is None:
-        return
-    try:
-        sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
-    except (BrokenPipeError, UnicodeEncodeError):
-        return
-
-
-def _is_terminal(stream: TextIO | None) -> bool:
-    try:
-        return stream is not None and stream.isatty()
-    except ValueError:
-        return False
+    """Write a sentence, or lines, to standard error; whatever is in it is made printable."""
+    write_error("\n".join(printable(line) for line in f"reme: {text}".split("\n")))

@@ -14,7 +14,8 @@ from reme_compact.cli.advice import next_step
 from reme_compact.cli.decision_lines import DecisionLine, decision_lines
 from reme_compact.cli.explanations import REASONS, RULES, failure_text, warnings_beyond_failures
 from reme_compact.cli.printable import cut, printable, shorten
-from reme_compact.cli.sent import option
+from reme_compact.cli.readable_stats import readable_stats
+from reme_compact.cli.sent import option, understood
 
 _WIDTH_OF_FILES = 160
 _UNBOUNDED = Console(width=10_000)
@@ -37,12 +38,20 @@ def print_report(
     """
     if width is None and not file.isatty() and "COLUMNS" not in os.environ:
         width = _WIDTH_OF_FILES
-    console = Console(file=file, width=width, highlight=False, markup=False, emoji=False)
-    console.print(Group(*_sections(response["answer"], request, console.width)))
+    console = _Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+    result = {**response["answer"], "stats": readable_stats(response["answer"])}
+    known = None if request is None else understood(request)
+    console.print(Group(*_sections(result, known, console.width)))
+
+
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the caller; left to itself, rich would end the process with an error."""
+        raise BrokenPipeError
 
 
 def _sections(result: Mapping[str, Any], request: Mapping[str, Any] | None, width: int) -> Iterator[RenderableType]:
-    stats = result.get("stats") or {}
+    stats = result["stats"]
     lines = decision_lines(result, option(request or {}, "drop_threshold"))
     yield _headline(result, lines)
     yield Padding(_sizes(stats), (1, 0, 1, 2), expand=False)
@@ -76,7 +85,7 @@ def _sizes(stats: Mapping[str, Any]) -> Table:
         table.add_column(heading, justify="right")
     for label, name in (("characters", "chars"), (_tokens_label(stats), "tokens"), ("messages", "messages")):
         before, after = stats.get(f"{name}_before"), stats.get(f"{name}_after")
-        if isinstance(before, int) and isinstance(after, int):
+        if before is not None and after is not None:
             saved = "" if name == "messages" else f"{(before - after) / before:.0%}" if before else "0%"
             table.add_row(label, f"{before:,}", f"{after:,}", saved)
     return table
@@ -84,7 +93,7 @@ def _sizes(stats: Mapping[str, Any]) -> Table:
 
 def _tokens_label(stats: Mapping[str, Any]) -> str:
     counter = stats.get("token_counter")
-    if not isinstance(counter, Mapping):
+    if counter is None:
         return "tokens"
     return f"tokens ({shorten(counter.get('name'), 20)}{', approximate' if counter.get('approximate') else ''})"
 
@@ -147,4 +156,4 @@ def _effort(stats: Mapping[str, Any]) -> str:
     requests, elapsed = stats.get("requests", 0), stats.get("elapsed_ms")
     asked = stats.get("asked", stats.get("candidates", 0))
     text = f"{asked} results asked about in {requests} {'request' if requests == 1 else 'requests'}"
-    return f"{text}; {elapsed:,.0f} ms in all" if isinstance(elapsed, int | float) else text
+    return text if elapsed is None else f"{text}; {elapsed:,.0f} ms in all"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from reme_compact.cli.grammar import find_source
+from reme_compact.cli.printable import shorten
 from reme_compact.cli.request_keys import Key, request_keys
 from reme_compact.cli.usage import UsageError, sentence
 from reme_compact.cli.values import read_value
@@ -35,7 +36,7 @@ def build_request(assignments: Mapping[str, str], *, other_keys: tuple[str, ...]
     _check_standard_input(assignments)
     request: Request = {}
     for path, (key, rest) in sorted(places.items(), key=lambda place: _rank(*place[1])):
-        value = read_value(path, _leaf(key, rest), find_source(assignments[path]))
+        value = read_value(_shown(path), _leaf(key, rest), find_source(assignments[path]))
         if key is WHOLE_REQUEST:
             request = {**value}
         elif not rest:
@@ -43,12 +44,17 @@ def build_request(assignments: Mapping[str, str], *, other_keys: tuple[str, ...]
         else:
             whole_key_says = request.get(key.name) if key.name in assignments else None
             if isinstance(whole_key_says, dict) and rest in whole_key_says:
-                raise UsageError(f"{path}: is given twice, here and in {key.name}=.")
+                raise UsageError(f"{_shown(path)}: is given twice, here and in {key.name}=.")
             request[key.name] = {**_object_at(path, request, key), rest: value}
     for name, key in request_keys().items():
         if key.required and name not in request:
             raise UsageError(f"{name}: is required; give {name}=@FILE or request=@FILE.")
     return request
+
+
+def _shown(path: str) -> str:
+    """Show a path in a message; it may be as long as its writer likes."""
+    return shorten(path, 80)
 
 
 def _find_place(path: str, other_keys: tuple[str, ...]) -> tuple[Key, str]:
@@ -58,12 +64,12 @@ def _find_place(path: str, other_keys: tuple[str, ...]) -> tuple[Key, str]:
     if path == WHOLE_REQUEST.name:
         return WHOLE_REQUEST, ""
     if head not in keys:
-        raise UsageError(sentence(f"{path}: {_suggest(head, other_keys)}"))
+        raise UsageError(sentence(f"{_shown(path)}: {_suggest(head, other_keys)}"))
     key = keys[head]
     if rest and key.children and rest not in key.children:
-        raise UsageError(sentence(f"{path}: {unknown_key(rest, list(key.children))}"))
+        raise UsageError(sentence(f"{_shown(path)}: {unknown_key(rest, list(key.children))}"))
     if rest and not key.children and key.item is None:
-        raise UsageError(f"{path}: {head} is a {key.type_words} and has no keys of its own.")
+        raise UsageError(f"{_shown(path)}: {head} is a {key.type_words} and has no keys of its own.")
     return key, rest
 
 
@@ -89,11 +95,13 @@ def _object_at(path: str, request: Request, key: Key) -> dict[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        raise UsageError(f"{path}: {key.name} in the request is not a JSON object.")
+        raise UsageError(f"{_shown(path)}: {key.name} in the request is not a JSON object.")
     return found
 
 
 def _check_standard_input(assignments: Mapping[str, str]) -> None:
     readers = [path for path, value in assignments.items() if find_source(value).kind == "standard_input"]
     if len(readers) > 1:
-        raise UsageError(f"{readers[1]}: standard input is already read for {readers[0]}; only one key can.")
+        raise UsageError(
+            f"{_shown(readers[1])}: standard input is already read for {_shown(readers[0])}; only one key can."
+        )

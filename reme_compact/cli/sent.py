@@ -4,6 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from reme_compact.cli.request_keys import request_keys
+from reme_compact.contract.errors import InvalidRequestError
+from reme_compact.contract.request import CompactionRequest
+
+_NO_MESSAGES = [{"role": "user", "content": []}]
+
+
+def understood(request: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return a request if every key but its messages is as the contract says.
+
+    Another service, or a newer one, may have accepted more; nothing can be advised about that.
+    """
+    try:
+        CompactionRequest.parse({**request, "messages": _NO_MESSAGES})
+    except InvalidRequestError:
+        return None
+    return request
 
 
 def says_nothing(request: Mapping[str, Any], key: str) -> bool:

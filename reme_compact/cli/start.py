@@ -2,16 +2,18 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.grammar import read_words
 from reme_compact.cli.output import choose_output, show
 from reme_compact.cli.preset import DEFAULT_PRESET, preset_named
+from reme_compact.cli.printable import shorten
 from reme_compact.cli.request_keys import JOB, request_keys
 from reme_compact.cli.request_values import WHOLE_REQUEST, Request, build_request
 from reme_compact.cli.usage import UsageError, sentence
 from reme_compact.contract.errors import ConfigurationError, MissingExtraError
+from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.validation import unknown_key
 from reme_compact.presets.schema import Preset, missing_job
 
@@ -45,10 +47,10 @@ def run(words: Sequence[str]) -> ExitCode:
 
 def _refuse_request_keys(keys: Sequence[str]) -> None:
     for key in keys:
-        head = key.partition(".")[0]
+        head, shown = key.partition(".")[0], shorten(key, 80)
         if head in request_keys() or head in (WHOLE_REQUEST.name, "output"):
-            raise UsageError(f"{key}: is for a job; add job=compact_context, or call a running service instead.")
-        raise UsageError(sentence(f"{key}: {unknown_key(head, [*START_KEYS, *Preset.model_fields])}"))
+            raise UsageError(f"{shown}: is for a job; add job=compact_context, or call a running service instead.")
+        raise UsageError(sentence(f"{shown}: {unknown_key(head, [*START_KEYS, *Preset.model_fields])}"))
 
 
 def _run_service(config: str, overrides: Mapping[str, str]) -> ExitCode:
@@ -85,15 +87,15 @@ def _complete(preset: Preset, job: str, request: Request) -> "Response":
 
     from reme_compact.presets.assemble import assemble_job  # noqa: PLC0415 - slow
 
+    validated = CompactionRequest.parse(request)
     # What the log would say about failures stands in the response, and is shown from there.
     logging.getLogger("reme_compact").addHandler(logging.NullHandler())
 
     async def run_once() -> "Response":
-        step: Any = assemble_job(preset, job)
+        step = assemble_job(preset, job)
         try:
-            response: Response = await step(**request)
+            return await step.run(validated)
         finally:
             await step.aclose()
-        return response
 
     return anyio.run(run_once)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from reme_compact.cli.grammar import Source
+from reme_compact.cli.printable import shorten
 from reme_compact.cli.request_keys import Key
 from reme_compact.cli.suggestions import meant_by_value
 from reme_compact.cli.usage import UsageError
@@ -87,7 +88,7 @@ def read_text(path: str, source: Source) -> str:
     if source.kind == "standard_input":
         where, content = "standard input", _read_standard_input(path)
     else:
-        where, content = f"file '{source.text}'", _read_file(path, source.text)
+        where, content = f"file '{_shown(source.text)}'", _read_file(path, source.text)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -103,17 +104,21 @@ def _read_standard_input(path: str) -> bytes:
         raise UsageError(f"{path}: standard input cannot be read ({error.strerror}).") from None
 
 
+def _shown(name: str) -> str:
+    return shorten(name, 200)
+
+
 def _read_file(path: str, name: str) -> bytes:
     if not name:
         raise UsageError(f"{path}: the name of the file is missing after @ (write @@ for a literal @).")
     try:
         return Path(name).expanduser().read_bytes()
     except IsADirectoryError:
-        raise UsageError(f"{path}: '{name}' is a folder, not a file.") from None
+        raise UsageError(f"{path}: '{_shown(name)}' is a folder, not a file.") from None
     except FileNotFoundError:
         raise UsageError(
-            f"{path}: there is no file '{name}' (write @@ instead of @ for text that starts with @)."
+            f"{path}: there is no file '{_shown(name)}' (write @@ instead of @ for text that starts with @)."
         ) from None
     except (OSError, ValueError, RuntimeError) as error:
         cause = getattr(error, "strerror", None) or "its name is not valid"
-        raise UsageError(f"{path}: file '{name}' cannot be read ({cause}).") from None
+        raise UsageError(f"{path}: file '{_shown(name)}' cannot be read ({cause}).") from None

@@ -17,11 +17,15 @@ def read_environment() -> dict[str, str]:
         ConfigurationError: the file exists but cannot be read.
 
     """
-    return {**_read_dotenv(Path.cwd() / ".env"), **os.environ}
+    return {**_read_dotenv(), **os.environ}
 
 
-def _read_dotenv(path: Path) -> dict[str, str]:
-    if not path.is_file():
+def _read_dotenv() -> dict[str, str]:
+    try:
+        path = Path.cwd() / ".env"
+        if not path.is_file():
+            return {}
+    except OSError:  # the working directory was deleted, or must not be looked into
         return {}
     try:
         values = dotenv_values(path, interpolate=False)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from reme_compact.contract.errors import ConfigurationError
+from reme_compact.contract.validation import short
 from reme_compact.presets.yaml_text import read_yaml_value
 
-_MAX_DEPTH = 50
 _PLACEHOLDER = re.compile(r"\$\$\{|\$\{([^}]*)(\}?)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -27,24 +27,16 @@ class Template:
         return [content.partition(":-")[0] for content in inner if content]
 
 
-def mark_templates(value: Any, file: str, path: str = "", depth: int = _MAX_DEPTH) -> Any:
+def mark_templates(value: Any, file: str) -> Any:
     """Return the value with every text that holds a placeholder replaced by a `Template`.
 
     Placeholders are filled in only after merging, so a value that a later file or an override replaces need not
     be resolvable.
-
-    Raises:
-        ConfigurationError: the value is nested too deeply, or contains itself.
-
     """
-    if depth == 0:
-        raise ConfigurationError(f"{file}: {path.partition('.')[0]}: is nested too deeply.")
     if isinstance(value, dict):
-        return {
-            key: mark_templates(item, file, f"{path}.{key}" if path else key, depth - 1) for key, item in value.items()
-        }
+        return {key: mark_templates(item, file) for key, item in value.items()}
     if isinstance(value, list):
-        return [mark_templates(item, file, f"{path}[{index}]", depth - 1) for index, item in enumerate(value)]
+        return [mark_templates(item, file) for item in value]
     if isinstance(value, str) and "${" in value:
         return Template(value, file)
     return value
@@ -58,7 +50,10 @@ def fill_templates(value: Any, environment: Mapping[str, str], path: str = "") -
 
     """
     if isinstance(value, dict):
-        return {key: fill_templates(item, environment, f"{path}.{key}" if path else key) for key, item in value.items()}
+        return {
+            key: fill_templates(item, environment, f"{path}.{short(key)}" if path else short(key))
+            for key, item in value.items()
+        }
     if isinstance(value, list):
         return [fill_templates(item, environment, f"{path}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, Template):
@@ -93,8 +88,8 @@ def _resolve(match: re.Match[str], template: Template, environment: Mapping[str,
         return (value, False) if value else (default, True)
     if value is None:
         raise ConfigurationError(
-            f"{template.file}: {path}: the environment variable {name} is not set. Set it, also in a .env file, "
-            f"or give a default with ${{{name}:-default}}."
+            f"{template.file}: {path}: the environment variable {short(name)} is not set. Set it, also in a "
+            f".env file, or give a default with ${{{short(name)}:-default}}."
         )
     return value, False
 

@@ -1,5 +1,6 @@
 """Load a preset: find it, merge what it extends, apply overrides, fill in the environment, check."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -7,7 +8,7 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from reme_compact.contract.errors import ConfigurationError
-from reme_compact.contract.validation import PROBLEMS_AT_MOST, problems_of
+from reme_compact.contract.validation import PROBLEMS_AT_MOST, problems_of, short
 from reme_compact.presets.environment import read_environment
 from reme_compact.presets.interpolate import Template, fill_templates, mark_templates
 from reme_compact.presets.locate import locate_preset
@@ -16,6 +17,8 @@ from reme_compact.presets.override import LABEL, OverrideError, read_overrides
 from reme_compact.presets.schema import Preset
 from reme_compact.presets.shape import misshapen_places
 from reme_compact.presets.yaml_text import read_yaml_file
+
+_LONGEST_CHAIN = 20
 
 
 def load_preset(
@@ -54,7 +57,10 @@ def _check_shape(layers: Sequence[Layer]) -> None:
     """Refuse a layer that holds something else where a mapping belongs, also if a later layer would hide it."""
     faults = [(layer.label, place) for layer in layers for place in misshapen_places(layer.data)]
     if faults:
-        lines = [f"{label}: {place}: must be a mapping of names to values" for label, place in faults]
+        told = faults[:PROBLEMS_AT_MOST]
+        lines = [f"{label}: {place}: must be a mapping of names to values" for label, place in told]
+        if len(faults) > PROBLEMS_AT_MOST:
+            lines.append(f"and {len(faults) - PROBLEMS_AT_MOST} more problems")
         raise _error_for({label for label, _ in faults})("\n".join(lines))
 
 
@@ -64,12 +70,14 @@ def _error_for(labels: set[str]) -> type[ConfigurationError]:
 
 def _read_layers(file: Path, extended_by: tuple[Path, ...]) -> list[Layer]:
     """Return what a file extends, most general first, then the file itself."""
-    identity = file.resolve()
+    identity = Path(os.path.realpath(file))
     chain = (*extended_by, identity)
     if identity in extended_by:
         raise ConfigurationError(
             f"{extended_by[-1]}: extends: leads back to itself: {' -> '.join(path.name for path in chain)}"
         )
+    if len(chain) > _LONGEST_CHAIN:
+        raise ConfigurationError(f"{file}: more than {_LONGEST_CHAIN} presets extend one another")
     data = mark_templates(read_yaml_file(file), str(file))
     base = data.pop("extends", None)
     if base is None:
@@ -117,4 +125,4 @@ def _variable_at(location: Sequence[int | str], merged: Any) -> str | None:
         if not isinstance(value, dict) or part not in value:
             break
         value = value[part]
-    return ", ".join(value.variables) if isinstance(value, Template) else None
+    return ", ".join(map(short, value.variables)) if isinstance(value, Template) else None

@@ -6,12 +6,13 @@ from typing import Any, Literal, get_origin
 from pydantic import SecretStr
 
 from reme_compact.contract.errors import ConfigurationError
-from reme_compact.contract.validation import unknown_key
+from reme_compact.contract.validation import short, unknown_key
 from reme_compact.presets.schema import Preset
 from reme_compact.presets.shape import names_below, options_of
 from reme_compact.presets.yaml_text import read_yaml_value
 
 LABEL = "override"
+_NULLS = ("", "~", "null")
 
 
 class OverrideError(ConfigurationError):
@@ -21,8 +22,8 @@ class OverrideError(ConfigurationError):
 def read_overrides(overrides: Mapping[str, str], preset: Mapping[str, Any]) -> dict[str, Any]:
     """Return the overrides as one nested mapping, to be laid over the preset.
 
-    Where the schema wants text, the value is text (`api_key=123`); `null` stands for nothing where nothing is
-    allowed. Everywhere else the value is read as YAML or JSON.
+    Where the schema wants text, the value is text (`api_key=123`), quoted or not; `null` stands for nothing where
+    nothing is allowed. Everywhere else the value is read as YAML or JSON.
 
     Args:
         overrides: dotted path to value, as text. Of two that overlap, the later wins.
@@ -35,14 +36,15 @@ def read_overrides(overrides: Mapping[str, str], preset: Mapping[str, Any]) -> d
     nested: dict[str, Any] = {}
     for path, text in overrides.items():
         parts = path.split(".")
+        place = _place(parts)
         kind = _kind_at(parts, preset)
         parent = nested
         for part in parts[:-1]:
             child = parent.setdefault(part, {})
             if not isinstance(child, dict):
-                raise OverrideError(f"{LABEL}: {path}: another override already replaces '{part}'.")
+                raise OverrideError(f"{LABEL}: {place}: another override already replaces '{short(part)}'.")
             parent = child
-        parent[parts[-1]] = _read(text, kind, path)
+        parent[parts[-1]] = _read(text, kind, place)
     return nested
 
 
@@ -53,7 +55,7 @@ def _kind_at(parts: list[str], preset: Mapping[str, Any]) -> Any:
     for position, part in enumerate(parts):
         known = names_below(kind, here) or {}
         if part not in known:
-            place = ".".join(parts[: position + 1])
+            place = _place(parts[: position + 1])
             problem = unknown_key(part, list(known)) if known else "there is nothing below this"
             raise OverrideError(f"{LABEL}: {place}: {problem}")
         kind = known[part]
@@ -61,15 +63,19 @@ def _kind_at(parts: list[str], preset: Mapping[str, Any]) -> Any:
     return kind
 
 
-def _read(text: str, kind: Any, path: str) -> Any:
-    options = options_of(kind)
+def _place(parts: list[str]) -> str:
+    return ".".join(map(short, parts))
+
+
+def _read(text: str, kind: Any, place: str) -> Any:
+    options, bare = options_of(kind), text.strip()
     wants_text = any(option in (str, SecretStr) or get_origin(option) is Literal for option in options)
+    if wants_text and not bare.startswith(("'", '"')):
+        return None if bare.lower() in _NULLS and type(None) in options else bare
     try:
         value = read_yaml_value(text)
     except ValueError as error:
         if wants_text:
-            return text
-        raise OverrideError(f"{LABEL}: {path}: {error}") from None
-    if not wants_text or isinstance(value, str) or (value is None and type(None) in options):
-        return value
-    return text
+            return bare
+        raise OverrideError(f"{LABEL}: {place}: {error}") from None
+    return value if isinstance(value, str) or not wants_text else bare

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from reme_compact.contract.setting_values import BlankIsAbsent, Seconds, Whole
+from reme_compact.contract.validation import short
 from reme_compact.decision.settings import DecisionModelSettings
 
 BUILTIN_TOKEN_COUNTERS = ("estimate", "o200k_base", "cl100k_base")
@@ -109,7 +110,7 @@ class Preset(Settings):
 def missing_job(preset: Preset, name: str) -> str:
     """Say, of a preset, that it has no such job, and which jobs it has."""
     jobs = ", ".join(f"'{job}'" for job in sorted(preset.jobs))
-    return f"has no job '{name}'; it has {jobs or 'no jobs'}."
+    return f"has no job '{short(name)}'; it has {jobs or 'no jobs'}."
 
 
 def _dangling_references(preset: Preset) -> Iterator[tuple[str, str, str]]:

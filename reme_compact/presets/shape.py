@@ -9,6 +9,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
+from reme_compact.contract.validation import short
 from reme_compact.presets.schema import Preset
 
 
@@ -41,5 +42,6 @@ def misshapen_places(data: Any, kind: Any = Preset, place: str = "") -> Iterator
     if not isinstance(data, Mapping):
         yield place
         return
-    for name in below.keys() & data.keys():
-        yield from misshapen_places(data[name], below[name], f"{place}.{name}" if place else name)
+    for name in below:
+        if name in data:
+            yield from misshapen_places(data[name], below[name], f"{place}.{short(name)}" if place else name)

@@ -1,45 +1,14 @@
-"""Read YAML so that it means what it says: no tags, no duplicate keys, no surprising scalars."""
+"""Read YAML from files and from single values, and say what is wrong with it without quoting it."""
 
-import re
-from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from reme_compact.contract.errors import ConfigurationError
+from reme_compact.presets.yaml_loader import Loader, RefusedYAMLError
 
-
-class _Loader(yaml.SafeLoader):
-    """Safe loader with the scalars of YAML 1.2: `on` and `yes` are text, so are dates and `12:30`."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """Construct a mapping, refusing a key that stands twice and a key that is not text."""
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if key.tag == "tag:yaml.org,2002:merge":
-                continue
-            if key.tag != "tag:yaml.org,2002:str":
-                raise yaml.constructor.ConstructorError(None, None, "a key is not text", key.start_mark)
-            if key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, "a key stands twice", key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""])
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"^(?:[Tt]rue|TRUE|[Ff]alse|FALSE)$"), list("tTfF"))
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(r"^[-+]?(?:0|[1-9][0-9]{0,18})$"), list("-+0123456789")
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float",
-    re.compile(r"^[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?$"),
-    list("-+.0123456789"),
-)
-_Loader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"^<<$"), ["<"])
+_MOST_BYTES = 1024 * 1024
 
 
 def read_yaml_file(path: Path) -> dict[str, Any]:
@@ -50,17 +19,13 @@ def read_yaml_file(path: Path) -> dict[str, Any]:
 
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        value = _load(_read_bounded(path).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ConfigurationError(f"{path}: is not UTF-8 text.") from None
     except OSError as error:
         raise ConfigurationError(f"{path}: cannot be read ({error.strerror}).") from None
-    try:
-        value = _load(text)
     except yaml.YAMLError as error:
         raise ConfigurationError(f"{path}{_explain(error)}") from None
-    except RecursionError:
-        raise ConfigurationError(f"{path}: is nested too deeply.") from None
     if value is None:
         return {}
     if not isinstance(value, dict):
@@ -72,17 +37,30 @@ def read_yaml_value(text: str) -> Any:
     """Read one value, such as `4`, `null`, `text` or `[1, 2]`.
 
     Raises:
-        ValueError: the text is not YAML.
+        ValueError: the text is not YAML, or is refused; never quotes it.
 
     """
     try:
         return _load(text)
-    except (yaml.YAMLError, RecursionError):
-        raise ValueError("is not valid YAML or JSON") from None
+    except yaml.YAMLError as error:
+        why = f" ({error.problem})" if isinstance(error, RefusedYAMLError) else ""
+        raise ValueError(f"is not valid YAML or JSON{why}") from None
+
+
+def _read_bounded(path: Path) -> bytes:
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
+        raise ConfigurationError(f"{path}: is larger than a preset may be ({_MOST_BYTES} bytes).")
+    return content
 
 
 def _load(text: str) -> Any:
-    return yaml.load(text, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
+    try:
+        return yaml.load(text, Loader=Loader)  # noqa: S506 - a subclass of the safe loader
+    except (ValueError, OverflowError):
+        # An escape such as "\UFFFFFFFF" names a character that does not exist; the parser fails over it.
+        raise yaml.YAMLError from None
 
 
 def _explain(error: yaml.YAMLError) -> str:
@@ -90,6 +68,8 @@ def _explain(error: yaml.YAMLError) -> str:
         return ": is not valid YAML."
     mark = error.problem_mark or error.context_mark
     place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+    if isinstance(error, RefusedYAMLError):
+        return f"{place}: cannot be used: {error.problem}."
     # A problem with a quotation in it would repeat a piece of the file, which may be a secret.
     problem = f" ({error.problem})" if error.problem and "'" not in error.problem else ""
     return f"{place}: is not valid YAML{problem}."

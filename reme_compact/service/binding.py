@@ -5,6 +5,7 @@ import ipaddress
 import socket
 
 from reme_compact.contract.errors import ConfigurationError
+from reme_compact.contract.validation import short
 
 _BACKLOG = 2048
 
@@ -21,16 +22,10 @@ def bind(host: str, port: int) -> socket.socket:
 
     """
     family, address = _loopback_address(host, port)
-    listener = socket.socket(family, socket.SOCK_STREAM)
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(_BACKLOG)
-        listener.setblocking(False)
+        return _listen(family, address)
     except OSError as error:
-        listener.close()
-        raise ConfigurationError(_refusal(host, port, error)) from None
-    return listener
+        raise ConfigurationError(_refusal(short(host), port, error)) from None
 
 
 def url_of(listener: socket.socket) -> str:
@@ -39,15 +34,28 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
+def _listen(family: socket.AddressFamily, address: tuple[str, int]) -> socket.socket:
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+        listener.setblocking(False)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
 def _loopback_address(host: str, port: int) -> tuple[socket.AddressFamily, tuple[str, int]]:
     try:
         found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    except (OSError, UnicodeError):
-        raise ConfigurationError(f"service.host: '{host}' is not a host that can be found.") from None
+    except (OSError, ValueError):  # ValueError: what can be no name at all
+        raise ConfigurationError(f"service.host: '{short(host)}' is not a host that can be found.") from None
     addresses = [(family, (str(address[0]), port)) for family, _, _, _, address in found]
     if not all(ipaddress.ip_address(address[0].partition("%")[0]).is_loopback for _, address in addresses):
         raise ConfigurationError(
-            f"service.host: '{host}' can be reached from other machines, and this version has no API keys. "
+            f"service.host: '{short(host)}' can be reached from other machines, and this version has no API keys. "
             "Only loopback addresses (127.0.0.1, ::1, localhost) are supported."
         )
     return min(addresses, key=lambda candidate: candidate[0] != socket.AF_INET)

@@ -21,12 +21,10 @@ def configure_logging(log_format: LogFormat, level: str, stream: TextIO | None =
     Args:
         log_format: coloured text for people, or one JSON object per line.
         level: debug, info, warning or error.
-        stream: where lines go; null: standard error.
+        stream: where lines go; null: standard error, and if that is closed, nowhere.
 
     """
-    stream = stream or sys.stderr
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(_formatter(log_format, colors=stream.isatty()))
+    handler = _handler(log_format, stream or sys.stderr)
     root = logging.getLogger()
     for other in list(root.handlers):
         root.removeHandler(other)
@@ -35,6 +33,14 @@ def configure_logging(log_format: LogFormat, level: str, stream: TextIO | None =
     root.setLevel(max(ours, logging.WARNING))
     for name in ("reme_compact", "uvicorn.access"):
         logging.getLogger(name).setLevel(ours)
+
+
+def _handler(log_format: LogFormat, stream: TextIO | None) -> logging.Handler:
+    if stream is None or stream.closed:
+        return logging.NullHandler()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(_formatter(log_format, colors=stream.isatty()))
+    return handler
 
 
 def _formatter(log_format: LogFormat, *, colors: bool) -> logging.Formatter:

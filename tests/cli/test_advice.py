@@ -174,3 +174,16 @@ def test_each_outcome_has_its_own_advice(result: dict[str, Any], advised: str) -
     assert advised in advice
     assert "drop_threshold" not in advice
     assert advice.endswith(".")
+
+
+def test_time_that_ran_out_before_anything_was_asked_is_no_outage() -> None:
+    advice = next_step(proposal("timeout", "recent!"), TOLD)
+    assert advice.endswith("To let more be replaced: raise options.total_timeout_seconds.")
+
+
+@pytest.mark.parametrize("kind", [[], {}, 1, None, "\x1b[2J"])
+def test_a_block_may_be_of_any_type(kind: Any) -> None:
+    history = [{"role": "user", "content": [{"type": kind}]}]
+    advice = next_step(proposal(messages=history), TOLD)
+    assert "its message format is not AgentScope 2.x" in advice
+    assert "\x1b" not in advice

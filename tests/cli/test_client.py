@@ -67,6 +67,19 @@ def test_an_answer_of_something_else_is_no_service(stand_in: Any, status: int, b
     assert caught.value.retryable is False
 
 
+def test_an_answer_that_is_almost_a_proposal_says_what_is_wrong(stand_in: Any, response: dict[str, Any]) -> None:
+    response["answer"]["decisions"][0]["probability"] = "x"
+    stand_in.answers(200, response)
+    with pytest.raises(ServiceUnavailableError, match=r"HTTP status 200; answer\.decisions\[0\]\.probability: must be"):
+        call(stand_in.port)
+
+
+def test_statistics_may_have_any_shape(stand_in: Any, response: dict[str, Any]) -> None:
+    response["answer"]["stats"] = [{"errors": 3}]
+    stand_in.answers(200, response)
+    assert call(stand_in.port) == response
+
+
 def test_nobody_listening_says_how_to_start() -> None:
     with socket.socket() as reserved:
         reserved.bind(("127.0.0.1", 0))
@@ -108,6 +121,9 @@ def test_an_impossible_host_is_a_mistake() -> None:
     [
         (b"", "broke before an answer came"),
         (b"+PONG\r\n", "not a reme service .no HTTP"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\n{", "broke before an answer came"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{", "broke before an answer came"),
+        (b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 200 + b"\r\n", "not a reme service .no HTTP"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{", "broke before an answer came"),
     ],
 )
@@ -127,6 +143,15 @@ def test_a_conversation_that_goes_wrong(said: bytes, named: str) -> None:
         with pytest.raises(ServiceUnavailableError, match=named):
             call(listener.getsockname()[1])
         answered.result()
+
+
+def test_an_answer_without_end_is_given_up(
+    stand_in: Any, response: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reme_compact.cli.client._LONGEST_BODY", 1000)
+    stand_in.answers(200, response)
+    with pytest.raises(ServiceUnavailableError, match=r"not a reme service .no HTTP that can be read"):
+        call(stand_in.port)
 
 
 def test_a_bare_ipv6_address(response: dict[str, Any]) -> None:

@@ -65,6 +65,14 @@ MISTAKES = [
     (["compact_context", "request=examples/x.json"], "did you mean request=@examples/x.json?"),
     (["compact_context", "messages=latin"], "did you mean messages=@latin?"),
     (["start", "decision_compaction"], "did you mean config=decision_compaction?"),
+    (["start", "service.port=!!bool maybe"], "service.port: is not valid YAML or JSON (tags such as"),
+    (["start", "service.port=!!int "], "service.port: is not valid YAML or JSON (tags such as"),
+    (["start", "service.port={!!str [a]: 1}"], "service.port: is not valid YAML or JSON (tags such as"),
+    (["start", "service=&a {port: *a}"], "service: is not valid YAML or JSON (an alias stands"),
+    (["start", f"config={'a' * 300}.yaml"], "config: There is no preset file "),
+    (["start", "config=~nobody-of-this-name/x.yaml"], "config: There is no preset file ~nobody-of-this-name/x.yaml."),
+    (["compact_context", MESSAGES, "config=~nobody-of-this-name/x.yaml"], "config: There is no preset file ~nobody"),
+    (["compact_context", "messages=@~nobody-of-this-name/x.json"], "messages: file '~nobody-of-this-name/x.json'"),
     (["start", "config=@mine.yaml"], "did you mean config=mine.yaml?"),
     (["start", "job=compact_context", MESSAGES, "gaol=x"], "did you mean 'goal'?"),
     (["start", "job=compact_context", MESSAGES, "timeout=3"], "did you mean 'options.total_timeout_seconds'?"),
@@ -84,6 +92,49 @@ def test_a_mistake_is_explained(
     assert "?." not in complaint
     assert "? of " not in complaint
     assert written == ""
+
+
+LONG = "a" * 100_000
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [LONG],
+        [f"{LONG}=1"],
+        ["help", LONG],
+        ["compact_context", f"{LONG}=1"],
+        ["compact_context", f"{LONG}=1", f"{LONG}=2"],
+        ["compact_context", f"options.{LONG}=1"],
+        ["compact_context", f"goal.{LONG}=1"],
+        ["compact_context", f"source_refs.{LONG}=-", f"source_refs.{LONG}2=-"],
+        ["compact_context", f"source_refs.{LONG}=@missing"],
+        ["compact_context", f"messages=@{LONG}"],
+        ["compact_context", MESSAGES, f"config={LONG}"],
+        ["start", f"{LONG}=1"],
+        ["start", f"source_refs.{LONG}=1"],
+        ["start", f"service.{LONG}=1"],
+        ["start", f"jobs.compact_context.{LONG}=1"],
+        ["start", f"config={LONG}/x.yaml"],
+        ["start", f"job={LONG}", MESSAGES],
+    ],
+)
+def test_a_long_name_is_cut_and_what_is_wrong_with_it_still_said(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == ExitCode.USAGE
+    complaint = capsys.readouterr().err
+    assert len(complaint) < 1000
+    assert re.search("unknown|twice|no keys|only one|There is no|there is no|has no|is for a|too long|comma", complaint)
+
+
+def test_many_mistakes_in_a_preset_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.yaml").write_text("".join(f"key_{number}: 1\n" for number in range(22)))
+    assert main(["start", "config=mine.yaml"]) == ExitCode.FAILURE
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 21
+    assert "key_19: unknown key" in lines[19]
+    assert lines[20] == "  and 2 more problems"
 
 
 def test_a_mistake_in_a_preset_is_a_typed_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

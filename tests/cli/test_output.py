@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from reme_compact.cli.client import ReportedProblemError
 from reme_compact.cli.output import choose_output, complain, errors_as_json, show, show_error
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import FieldProblem, InvalidRequestError, ServiceUnavailableError
@@ -84,6 +85,25 @@ def test_errors_are_sentences_for_people(capfd: pytest.CaptureFixture[str]) -> N
 def test_a_command_has_its_line_to_itself(capfd: pytest.CaptureFixture[str]) -> None:
     show_error(ServiceUnavailableError("No service answers. Start one with:\n  reme start"), as_json=False)
     assert capfd.readouterr().err == "reme: service_unreachable: No service answers. Start one with:\n    reme start\n"
+
+
+def test_nothing_of_a_foreign_problem_steers_the_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    hostile = "\x1b[2J\u202e"
+    document = {"code": hostile, "error": hostile, "message": f"{hostile}\n{hostile}", "retryable": False}
+    for problems in (None, 3, [hostile], [{"path": hostile, "message": hostile}] * 2, [{hostile: hostile}] * 2):
+        for as_json in (True, False):
+            show_error(ReportedProblemError({**document, "problems": problems}), as_json=as_json)
+            written = capfd.readouterr().err
+            assert written
+            assert "\x1b" not in written
+            assert "\u202e" not in written
+
+
+def test_a_foreign_problem_has_an_end(capfd: pytest.CaptureFixture[str]) -> None:
+    long = "x" * 100_000
+    document = {"code": long, "error": long, "message": f"{long}\n" * 1000, "retryable": False}
+    show_error(ReportedProblemError(document), as_json=False)
+    assert len(capfd.readouterr().err) < 50_000
 
 
 def test_several_problems_have_a_line_each(capfd: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,14 @@ def test_a_folder_named_dotenv_is_not_read() -> None:
     assert read_environment() == dict(os.environ)
 
 
+def test_a_deleted_working_directory_has_no_dotenv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert read_environment() == dict(os.environ)
+
+
 def test_dotenv_in_another_encoding_is_refused_by_name() -> None:
     Path(".env").write_bytes(b"KEY=\xff\xfe\n")
     with pytest.raises(ConfigurationError, match=r"\.env: is not UTF-8"):

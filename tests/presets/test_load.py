@@ -80,6 +80,12 @@ def test_a_circle_of_presets_is_refused_with_its_path(tmp_path: Path) -> None:
     assert "a.yaml -> b.yaml -> a.yaml" in _refusal(tmp_path / "a.yaml")
 
 
+def test_a_chain_of_presets_has_an_end(tmp_path: Path) -> None:
+    for number in range(30):
+        (tmp_path / f"{number}.yaml").write_text(f"extends: {number + 1}.yaml\n")
+    assert "more than 20 presets extend one another" in _refusal(tmp_path / "0.yaml")
+
+
 def test_extending_something_unknown_names_the_file_that_does(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text("extends: defualt\n")
@@ -140,6 +146,25 @@ def test_many_faults_are_counted_instead_of_spelled_out(tmp_path: Path) -> None:
     lines = _refusal(file).splitlines()
     assert len(lines) == PROBLEMS_AT_MOST + 1
     assert lines[-1] == f"and {30 - PROBLEMS_AT_MOST} more problems"
+
+
+def test_many_misshapen_places_are_counted_too(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("jobs:\n" + "".join(f"  job_{number}: 1\n" for number in range(30)))
+    lines = _refusal(file).splitlines()
+    assert lines[0] == f"{file}: jobs.job_0: must be a mapping of names to values"
+    assert lines[-1] == f"and {30 - PROBLEMS_AT_MOST} more problems"
+
+
+@pytest.mark.parametrize(
+    "text", ["{name}: 1", "jobs: {{{name}: 1}}", "jobs: {{{name}: {{}}}}", "service: {{host: '${{{name}}}'}}"]
+)
+def test_a_long_name_is_cut(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text.format(name="a" * 900))
+    message = _refusal(file)
+    assert "a" * 80 in message
+    assert "a" * 100 not in message
 
 
 def test_what_a_later_file_hides_is_refused_all_the_same(tmp_path: Path) -> None:

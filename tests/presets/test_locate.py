@@ -1,5 +1,6 @@
 """Presets are found by name or by path, and a wrong name says which exist."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,32 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 def test_a_folder_is_not_a_preset(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="There is no preset file"):
         locate_preset(tmp_path)
+
+
+@pytest.mark.parametrize("beside", [None, Path("/tmp/mine.yaml")])  # noqa: S108 - nothing is read there
+@pytest.mark.parametrize(
+    "name", ["a" * 300 + ".yaml", "a/" * 3000 + "b.yaml", "~nobody-of-this-name/x.yaml", "\0.yaml"]
+)
+def test_a_name_that_no_file_can_have_is_a_missing_file(name: str, beside: Path | None) -> None:
+    with pytest.raises(ConfigurationError, match=r"^There is no preset file ") as caught:
+        locate_preset(name, beside=beside)
+    assert len(caught.value.message) < 300
+    assert caught.value.message.endswith(".yaml.")
+
+
+def test_a_long_name_is_cut(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        locate_preset("a" * 1_000_000)
+    assert len(caught.value.message) < 300
+
+
+def test_a_folder_that_must_not_be_looked_into_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(_: Path) -> bool:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "is_file", forbidden)
+    with pytest.raises(ConfigurationError, match=r"mine\.yaml cannot be read \(Permission denied\)\.$"):
+        locate_preset(tmp_path / "mine.yaml")
 
 
 def test_an_installed_package_brings_its_presets_and_a_checkout_its_config(

@@ -70,6 +70,27 @@ def test_a_wrong_value_names_the_override_and_not_the_value() -> None:
     assert "not valid YAML" in _refusal({"service.port": "[hidden"})
 
 
+@pytest.mark.parametrize("text", ["!!bool maybe", "!!int ''", "{!!str [a]: 1}", "&a [*a]", "[" * 100, '"\\ud800"'])
+def test_yaml_that_is_refused_in_files_is_refused_here(text: str) -> None:
+    message = _refusal({"service.port": text})
+    assert message.startswith("override: service.port: is not valid YAML or JSON (")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["!!int abc", "!secret", "*x", "&x y", "&x", "[" * 100, "a #b", "#b", "a: b", "'a", "'a' b", "|", "- a", "%"],
+)
+def test_text_may_look_like_other_yaml(text: str) -> None:
+    preset = load_preset(overrides={f"{MODEL}.model": text}, environment={})
+    assert preset.components.as_decision_model["compaction"].model == text
+
+
+def test_a_long_path_is_cut() -> None:
+    message = _refusal({f"service.{'a' * 5000}": "1"})
+    assert "a" * 80 in message
+    assert "a" * 100 not in message
+
+
 def test_overrides_win_over_files_and_environment() -> None:
     preset = load_preset(
         overrides={f"{MODEL}.backend": "agentscope", "service.port": "0"},

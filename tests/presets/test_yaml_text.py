@@ -37,10 +37,17 @@ def test_scalars(text: str, value: Any) -> None:
     assert type(read) is type(value)
 
 
-@pytest.mark.parametrize("text", ["[1", "*alias", "!!python/object/apply:os.getcwd []", "{a: 1, a: 2}"])
+@pytest.mark.parametrize(
+    "text", ["[1", "*alias", "!!python/object/apply:os.getcwd []", "{a: 1, a: 2}", r'"\UFFFFFFFF"', "!!int abc"]
+)
 def test_what_is_not_plain_yaml_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not valid YAML"):
         read_yaml_value(text)
+
+
+def test_a_refused_value_says_why() -> None:
+    with pytest.raises(ValueError, match=r"is not valid YAML or JSON \(a key stands twice\)"):
+        read_yaml_value("{hidden: 1, hidden: 2}")
 
 
 def _read(folder: Path, text: str | bytes) -> dict[str, Any]:
@@ -95,5 +102,16 @@ def test_a_byte_order_mark_is_harmless(tmp_path: Path) -> None:
     assert _read(tmp_path, b"\xef\xbb\xbfa: 1\n") == {"a": 1}
 
 
-def test_endless_nesting_is_refused(tmp_path: Path) -> None:
+def test_what_is_refused_is_named_with_its_place(tmp_path: Path) -> None:
+    message = _refusal(tmp_path, "service:\n  port: !!int hidden\n")
+    assert ", line 2, column 9: cannot be used: tags such as !!int are not supported." in message
+    assert "hidden" not in message
     assert "too deeply" in _refusal(tmp_path, "a: " + "[" * 5000 + "]" * 5000)
+
+
+def test_an_escape_that_names_no_character_is_refused(tmp_path: Path) -> None:
+    assert "is not valid YAML" in _refusal(tmp_path, r'a: "\UFFFFFFFF"')
+
+
+def test_a_file_that_can_be_no_preset_is_not_read_whole(tmp_path: Path) -> None:
+    assert "is larger than a preset may be" in _refusal(tmp_path, "#" * 1024 * 1024 + "\n")

@@ -1,5 +1,6 @@
 """Where the service may listen."""
 
+import errno
 import socket
 from typing import Any
 
@@ -35,9 +36,20 @@ def test_an_unknown_host_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         bind("nowhere.invalid", 0)
 
 
-def test_a_host_that_cannot_be_a_name_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="is not a host"):
-        bind("a" * 70 + ".invalid", 0)
+@pytest.mark.parametrize("host", ["a" * 70 + ".invalid", "a\0b", "\0", "\ud800", "a" * 100_000, "[::1]", " "])
+def test_a_host_that_cannot_be_a_name_is_refused(host: str) -> None:
+    with pytest.raises(ConfigurationError, match="is not a host") as caught:
+        bind(host, 0)
+    assert len(caught.value.message) < 200
+
+
+def test_a_kind_of_address_that_the_system_lacks_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lacking(*_: Any) -> Any:
+        raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+
+    monkeypatch.setattr(socket, "socket", lacking)
+    with pytest.raises(ConfigurationError, match="Address family not supported by protocol"):
+        bind("127.0.0.1", 0)
 
 
 def test_a_port_in_use_is_named() -> None:

@@ -53,6 +53,17 @@ def test_the_console_format_is_text_without_colours_unless_on_a_terminal() -> No
     assert "\x1b" not in stream.getvalue()
 
 
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_without_standard_error_lines_go_nowhere(log_format: LogFormat, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", None)
+    configure_logging(log_format, "info")
+    logging.getLogger("reme_compact").warning("unheard")
+    closed = io.StringIO()
+    closed.close()
+    configure_logging(log_format, "info", closed)
+    logging.getLogger("reme_compact").warning("unheard")
+
+
 def test_levels() -> None:
     stream = configured(level="info")
     logging.getLogger("reme_compact").debug("hidden")

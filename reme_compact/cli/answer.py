@@ -1,0 +1,56 @@
+"""Whether an answer is a proposal: checked once, before anything relies on its shape."""
+
+from typing import Any
+
+from pydantic import ValidationError
+
+from reme_compact.contract.result import CallDecision, CompactionResult
+from reme_compact.contract.validation import problems_of
+
+
+def flaw_of(answer: Any) -> str | None:
+    """Say what keeps an answer from being a standard response with a proposal in it; null if nothing does.
+
+    Further fields are let through, and statistics of any shape: a newer service may have more to say.
+    """
+    if not isinstance(answer, dict) or not isinstance(answer.get("success"), bool):
+        return "no standard response"
+    result = answer.get("answer")
+    if not isinstance(result, dict) or not result.keys() >= {"messages", "decisions"}:
+        return "no proposal"
+    if not _are_messages(result["messages"]):
+        return "answer.messages: must be messages with lists of content blocks"
+    decisions = result["decisions"]
+    known = _known_fields(CompactionResult, result) | {
+        "messages": [],  # looked at above: to the command line their blocks are opaque, and there may be many
+        "stats": {},
+        "decisions": [_known_fields(CallDecision, one) for one in decisions]
+        if isinstance(decisions, list)
+        else decisions,
+    }
+    try:
+        CompactionResult.model_validate(known, strict=True)
+    except ValidationError as error:
+        problem = problems_of(error, CompactionResult)[0]
+        return f"answer.{problem['path']}: {problem['message']}"
+    return None
+
+
+def _are_messages(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(message, dict)
+        and isinstance(message.get("content"), list)
+        and all(isinstance(block, dict) for block in message["content"])
+        for message in value
+    )
+
+
+def _known_fields(model: type[CompactionResult | CallDecision], value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {name: _without_surrogates(value[name]) for name in model.model_fields if name in value}
+
+
+def _without_surrogates(value: Any) -> Any:
+    """Replace lone surrogates, which an id or a reference may hold and the model would refuse."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
