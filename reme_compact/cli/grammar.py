@@ -9,23 +9,9 @@ key=@@value      the text "@value"
 key=\-           the text "-" (and \\- is the text "\-")
 """
 
-import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import Literal
 
 from reme_compact.cli.usage import UsageError
-
-_ESCAPED_DASH = re.compile(r"\\+-")
-_DASHES = re.compile(r"\\*-")
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a value comes from; `text` is the value itself, or the path of its file."""
-
-    kind: Literal["literal", "file", "standard_input"]
-    text: str = ""
 
 
 def read_words(words: Iterable[str], known_keys: Collection[str] | None = None) -> dict[str, str]:
@@ -65,23 +51,3 @@ def _shown_key(word: str) -> str:
     """Show the key of a word, never its value: a value can be long and private."""
     key = word.removeprefix("--").partition("=")[0]
     return "".join(character if character.isprintable() else "?" for character in key[:60])
-
-
-def find_source(value: str) -> Source:
-    """Tell where a value comes from, and undo the escapes of a literal one."""
-    if value == "-":
-        return Source("standard_input")
-    if value.startswith("@@") or _ESCAPED_DASH.fullmatch(value):
-        return Source("literal", value[1:])
-    if value.startswith("@"):
-        return Source("file", value[1:])
-    return Source("literal", value)
-
-
-def escape(text: str) -> str:
-    """Write a text so that `find_source` reads it as that literal text."""
-    if text.startswith("@"):
-        return "@" + text
-    if _DASHES.fullmatch(text):
-        return "\\" + text
-    return text

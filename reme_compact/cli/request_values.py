@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from reme_compact.cli.grammar import find_source
 from reme_compact.cli.printable import shorten
 from reme_compact.cli.request_keys import Key, request_keys
+from reme_compact.cli.source import find_source
 from reme_compact.cli.usage import UsageError, sentence
 from reme_compact.cli.values import read_value
 from reme_compact.contract.validation import unknown_key

@@ -5,8 +5,8 @@ import re
 from collections.abc import Collection
 from pathlib import Path
 
-from reme_compact.cli.grammar import Source
 from reme_compact.cli.printable import shorten
+from reme_compact.cli.source import Source
 from reme_compact.contract.errors import InvalidJSONError
 from reme_compact.contract.strict_json import parse_json
 

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
-from reme_compact.cli.grammar import Source
 from reme_compact.cli.printable import shorten
 from reme_compact.cli.request_keys import Key
+from reme_compact.cli.source import Source
 from reme_compact.cli.suggestions import meant_by_value
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import InvalidJSONError

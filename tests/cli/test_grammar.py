@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reme_compact.cli.grammar import Source, escape, find_source, read_words
+from reme_compact.cli.grammar import read_words
+from reme_compact.cli.source import Source, escape, find_source
 from reme_compact.cli.usage import UsageError
 
 

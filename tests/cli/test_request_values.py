@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reme_compact.cli.grammar import escape
 from reme_compact.cli.request_values import build_request
+from reme_compact.cli.source import escape
 from reme_compact.cli.usage import UsageError
 
 MESSAGES = '[{"role":"user","content":[]}]'

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from reme_compact.cli.grammar import Source, read_words
+from reme_compact.cli.grammar import read_words
 from reme_compact.cli.request_values import build_request
+from reme_compact.cli.source import Source
 from reme_compact.cli.suggestions import looks_like_file, meant_by_value
 from reme_compact.cli.usage import UsageError
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reme_compact.cli.grammar import Source
 from reme_compact.cli.request_keys import Key, Kind
+from reme_compact.cli.source import Source
 from reme_compact.cli.usage import UsageError
 from reme_compact.cli.values import convert, read_value
 
