@@ -58,7 +58,7 @@ class Plan:
     @property
     def asked(self) -> int:
         """Number of candidates that the decision model is asked about."""
-        return sum(len(batch.questions) for batch in self.packing.batches)
+        return sum(len(batch.unit_ids) for batch in self.packing.batches)
 
 
 def plan_compaction(request: CompactionRequest, *, ask: bool, supervision: Supervision = UNSUPERVISED) -> Plan:

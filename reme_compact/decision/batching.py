@@ -33,13 +33,17 @@ class Batch:
 
     Attributes:
         state: task context and evidence units.
-        questions: one per unit, by the unit's id.
+        unit_ids: the units asked about, in the order of the state.
         state_tokens: estimated tokens of the state.
     """
 
     state: State
-    questions: dict[str, BinaryQuestion]
+    unit_ids: list[str]
     state_tokens: int
+
+    def questions(self) -> dict[str, BinaryQuestion]:
+        """Write one question per unit, by the unit's id; made when asked, since each is the same but for the id."""
+        return {unit_id: question_about(unit_id) for unit_id in self.unit_ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +74,19 @@ def pack_units(
         options: the limits.
         check: called again and again; may raise to end the work.
     """
-    questions = [question_about(unit["id"]) for unit in units]
     unit_tokens = [_UNIT_FRAME + tokens for tokens in estimate_parts(_written(units, check))]
-    question_tokens = _question_tokens(questions)
+    question_tokens = _question_tokens(units)
     room_in_state = options.max_state_tokens - context.tokens
     room_in_request = options.max_request_tokens - REQUEST_OVERHEAD - context.tokens
     fitting = [
         index
-        for index, (tokens, asking) in enumerate(zip(unit_tokens, question_tokens, strict=True))
-        if tokens <= room_in_state and tokens + asking <= room_in_request
+        for index, tokens in enumerate(unit_tokens)
+        if tokens <= room_in_state and tokens + question_tokens <= room_in_request
     ]
     fits = set(fitting)
     oversized = [unit["id"] for index, unit in enumerate(units) if index not in fits]
     state_sizes = [unit_tokens[index] for index in fitting]
-    request_sizes = [unit_tokens[index] + question_tokens[index] for index in fitting]
+    request_sizes = [unit_tokens[index] + question_tokens for index in fitting]
     batches = []
     start = 0
     for end in divide(state_sizes, request_sizes, room_in_state, room_in_request):
@@ -91,7 +94,7 @@ def pack_units(
         batches.append(
             Batch(
                 state={**context.state, "evidence_units": [units[index] for index in chosen]},
-                questions={units[index]["id"]: questions[index] for index in chosen},
+                unit_ids=[units[index]["id"] for index in chosen],
                 state_tokens=context.tokens + sum(state_sizes[start:end]),
             )
         )
@@ -140,10 +143,7 @@ def divide(
     return best
 
 
-def _question_tokens(questions: Sequence[BinaryQuestion]) -> list[int]:
-    """Estimate questions by the longest of them: they differ in the digits of an id only."""
-    if not questions:
-        return []
-    longest = max(questions, key=lambda question: len(question["instructions"]))
-    tokens = _QUESTION_FRAME + estimate_parts([orjson.dumps({"t": longest})])[0]
-    return [tokens] * len(questions)
+def _question_tokens(units: Sequence[dict[str, Any]]) -> int:
+    """Estimate a question by that about the longest id: they differ in the digits of an id only."""
+    longest = max((unit["id"] for unit in units), key=len, default="")
+    return _QUESTION_FRAME + estimate_parts([orjson.dumps({"t": question_about(longest)})])[0]

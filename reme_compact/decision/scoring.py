@@ -86,7 +86,7 @@ class BatchScoring:
         self._verdicts.requests += 1
         try:
             # The model gets copies: what it does to them must not reach other batches or the accounting.
-            awaitable = self._model(private_copy(batch.state), private_copy(batch.questions))
+            awaitable = self._model(private_copy(batch.state), batch.questions())
             if not inspect.isawaitable(awaitable):
                 raise DecisionModelError(
                     f"The decision model must return an awaitable; it returned {type(awaitable).__name__}.",
@@ -110,7 +110,7 @@ class BatchScoring:
     def _read(self, batch: Batch, response: Any) -> None:
         try:
             content = response.content
-            verdicts = {unit: read_answer(content.get(unit)) for unit in batch.questions}
+            verdicts = {unit: read_answer(content.get(unit)) for unit in batch.unit_ids}
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - as above
@@ -137,7 +137,7 @@ class BatchScoring:
 
     def _fail(self, batch: Batch, error: DecisionModelError, *, cause: BaseException | None = None) -> None:
         fields = error.fields()
-        self._verdicts.fail(batch.questions, "model_error", fields)
+        self._verdicts.fail(batch.unit_ids, "model_error", fields)
         self._health.failed(self._now(), fields)
         where = f": {exception_places(cause)}" if cause is not None else ""
         _log.warning("A decision request failed: %s (%s)%s", fields["message"], fields["code"], where)
@@ -149,13 +149,13 @@ class BatchScoring:
         stop = self._stop
         never_asked = {id(batch) for batch in self._waiting}
         for batch in self._batches:
-            if all(unit in self._verdicts.by_unit for unit in batch.questions):
+            if all(unit in self._verdicts.by_unit for unit in batch.unit_ids):
                 continue
             if stop is not None and id(batch) in never_asked:
-                self._verdicts.fail(batch.questions, "model_error", stop.fields())
+                self._verdicts.fail(batch.unit_ids, "model_error", stop.fields())
                 continue
             late = DecisionModelError("No answer within total_timeout_seconds.", code="timeout").fields()
-            self._verdicts.fail(batch.questions, "timeout", late)
+            self._verdicts.fail(batch.unit_ids, "timeout", late)
             self._health.failed(self._now(), late)
             _log.warning("A decision request failed: %s (%s)", late["message"], late["code"])
 

@@ -31,7 +31,7 @@ class Supersession:
 
 
 def find_supersession(candidates: Iterable[Candidate], calls: list[ToolCall]) -> dict[str, Supersession]:
-    """Return, by decision id, what later calls say about each candidate.
+    """Return, by decision id, what later calls say about each candidate of which they say anything.
 
     One pass from the newest call back, so the cost does not depend on how often anything repeats.
     """
@@ -55,11 +55,10 @@ def find_supersession(candidates: Iterable[Candidate], calls: list[ToolCall]) ->
         input_key = (tool, tool_input_text(call.call))
         target = target_of(tool_input)
         if candidate:
-            found[call.id] = Supersession(
-                same_result_later=text in texts,
-                same_input=inputs.get(input_key, 0),
-                same_target=targets.get((tool, target), 0) if target else 0,
-            )
+            same_input = inputs.get(input_key, 0)
+            same_target = targets.get((tool, target), 0) if target else 0
+            if same_input or same_target or text in texts:
+                found[call.id] = Supersession(text in texts, same_input, same_target)
         inputs[input_key] = inputs.get(input_key, 0) + 1
         if target:
             targets[tool, target] = targets.get((tool, target), 0) + 1

@@ -46,12 +46,12 @@ def _check(packing: Packing, units: list[dict[str, Any]], options: CompactionOpt
     assert [unit["id"] for unit in packed] == [unit["id"] for unit in units if unit["id"] not in packing.oversized]
     assert len(packed) + len(packing.oversized) == len(units)
     for batch in packing.batches:
-        assert list(batch.questions) == [unit["id"] for unit in batch.state["evidence_units"]]
+        assert list(batch.questions()) == [unit["id"] for unit in batch.state["evidence_units"]]
         assert {key: value for key, value in batch.state.items() if key != "evidence_units"} == CONTEXT.state
-        assert 0 < len(batch.questions) <= MOST_QUESTIONS
+        assert 0 < len(batch.unit_ids) <= MOST_QUESTIONS
         state_tokens = estimate_tokens(orjson.dumps(batch.state))
         assert state_tokens <= batch.state_tokens <= options.max_state_tokens
-        asking = estimate_tokens(orjson.dumps(batch.questions))
+        asking = estimate_tokens(orjson.dumps(batch.questions()))
         assert state_tokens + asking + OVERHEAD <= options.max_request_tokens
 
 
@@ -108,7 +108,7 @@ def test_no_request_has_more_than_400_questions(count: int) -> None:
 def test_requests_are_filled_evenly() -> None:
     units = _units([200] * 101)
     packing = pack_units(units, CONTEXT, _options(state=25_000 + CONTEXT.tokens, request=60_000))
-    filled = [len(batch.questions) for batch in packing.batches]
+    filled = [len(batch.unit_ids) for batch in packing.batches]
     assert len(filled) > 1
     assert max(filled) - min(filled) <= len(filled)
 

@@ -22,8 +22,10 @@ def _facts(*pairs: Blocks, **fields: Any) -> list[Supersession | None]:
     rules = ProtectionRules(request, calls)
     candidates = [checked for item in calls if isinstance(checked := rules.check(item), Candidate)]
     found = find_supersession(candidates, calls)
-    assert set(found) == {candidate.call.id for candidate in candidates}
-    return [found.get(item.id) for item in calls]
+    asked = {candidate.call.id for candidate in candidates}
+    assert set(found) <= asked
+    assert NOTHING not in found.values()
+    return [found.get(item.id, NOTHING) if item.id in asked else None for item in calls]
 
 
 def _read(call_id: str, output: Any, tool_input: Any = '{"path": "a.py"}', name: str = "read_file") -> Blocks:
