@@ -4,19 +4,19 @@ from reme_compact.decision.local.features import Features
 from reme_compact.decision.local.weights import Weights
 
 _SUPERSEDED = {
-    "newer_same_input": "a newer result exists for the same input",
-    "same_result_later": "the same text stands in a later result",
-    "newer_same_target": "a newer result exists for the same file or address",
+    "newer_same_input": "newer result for the same input",
+    "same_result_later": "same text in a later result",
+    "newer_same_target": "newer result for the same file or address",
 }
 _KEEPS = {
     "input_identifiers": "its input names what the task names",
-    "linked_identifiers": "it shares identifiers with results that match the task",
-    "brevity": "it is too short to be judged by its words",
+    "linked_identifiers": "shares identifiers with results that match",
+    "brevity": "too short to be judged by its words",
     "vague_task": "goal and next action say little",
-    "next_action_missing": "no next action is known",
-    "goal_missing": "no goal is known",
-    "incomplete": "it is shown only in part",
-    "context_incomplete": "the task is shown only in part",
+    "next_action_missing": "no next action known",
+    "goal_missing": "no goal known",
+    "incomplete": "shown only in part",
+    "context_incomplete": "task shown only in part",
 }
 _AVERAGE_STANDING = 0.5
 _NAMED_AT_MOST = 2
@@ -39,8 +39,8 @@ def _against(features: Features, weights: Weights) -> list[str]:
     if features["newer_same_input"]:
         superseded = [text for text in superseded if text != _SUPERSEDED["newer_same_target"]]
     if features["standing"] < _AVERAGE_STANDING:
-        return [*superseded, "it shares less with the task than other results do"]
-    return superseded or ["it shares no more with the task than other results do"]
+        return [*superseded, "shares less with the task than others"]
+    return superseded or ["shares no more with the task than others"]
 
 
 def _in_favour(features: Features, weights: Weights) -> list[str]:
@@ -48,6 +48,6 @@ def _in_favour(features: Features, weights: Weights) -> list[str]:
     found = [(adds[name], text) for name, text in _KEEPS.items() if adds.get(name, 0.0) >= _LEAST]
     standing = weights.weights.get("standing", 0.0) * (features["standing"] - _AVERAGE_STANDING)
     if standing >= _LEAST:
-        found.append((standing, "it shares more with the task than other results do"))
+        found.append((standing, "shares more with the task than others"))
     found.sort(key=lambda reason: -reason[0])
-    return [text for _, text in found] or ["it shares about as much with the task as other results do"]
+    return [text for _, text in found] or ["shares about as much with the task as others"]

@@ -23,6 +23,6 @@ async def test_reasons_stand_in_the_statistics_and_quote_nothing() -> None:
     request = {**request_for(messages, options={"preserve_recent_pairs": 1}), "next_action": "Edit retry.py"}
     stats = (await CompactContextStep()(**request)).answer["stats"]
     assert stats["explanations"].keys() == {"t1", "t2"}
-    assert "newer result exists for the same input" in stats["explanations"]["t1"]
+    assert "newer result for the same input" in stats["explanations"]["t1"]
     assert "less with the task" in stats["explanations"]["t2"]
     assert "weather" not in str(stats["explanations"])
