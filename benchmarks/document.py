@@ -1,5 +1,7 @@
 """Write results into a Markdown page: `python -m benchmarks.document out/bench.json docs/benchmarks.md`.
 
+Several files of results are taken together: a case of a later run takes the place of the same case of an earlier one.
+
 Only what stands between the two markers is replaced; what people wrote before and after them stays.
 """
 
@@ -34,13 +36,13 @@ class MarkersError(ValueError):
 def main() -> None:
     """Replace the results in a page; make the page if there is none."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.document", description=__doc__)
-    parser.add_argument("results", type=Path)
+    parser.add_argument("results", type=Path, nargs="+")
     parser.add_argument("page", type=Path)
     arguments = parser.parse_args()
     page: Path = arguments.page
     text = page.read_text(encoding="utf-8") if page.exists() else _NEW_PAGE
     page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text(replace_results(text, render(Results.load(arguments.results))), encoding="utf-8")
+    page.write_text(replace_results(text, render([Results.load(path) for path in arguments.results])), encoding="utf-8")
 
 
 def replace_results(page: str, results: str) -> str:
@@ -56,9 +58,10 @@ def replace_results(page: str, results: str) -> str:
     return f"{before}{BEGIN}\n\n{results.strip()}\n\n{END}{after}"
 
 
-def render(results: Results) -> str:
-    """Write all tables of a run."""
-    parts = [_machine(results.machine), METHOD, "## Requirements"]
+def render(runs: Sequence[Results]) -> str:
+    """Write all tables of one run, or of several taken together."""
+    results = _together(runs)
+    parts = [*(_machine(run.machine) for run in runs), METHOD, "## Requirements"]
     verdicts = [[item.requirement, item.measured, item.verdict] for item in judge(results)]
     parts.append(_table(_REQUIREMENT_COLUMNS, verdicts))
     for budget, words in BUDGETS.items():
@@ -74,6 +77,12 @@ def render(results: Results) -> str:
     if results.processes is not None:
         parts += ["## Processes", _table(PROCESS_COLUMNS, process_rows(results.processes))]
     return "\n\n".join(parts)
+
+
+def _together(runs: Sequence[Results]) -> Results:
+    by_case = {result.case: result for run in runs for result in run.cases}
+    processes = [run.processes for run in runs if run.processes is not None]
+    return Results(runs[0].machine, list(by_case.values()), processes[-1] if processes else None)
 
 
 def _machine(machine: dict[str, Any]) -> str:

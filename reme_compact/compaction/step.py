@@ -120,9 +120,7 @@ class CompactContextStep:
         answer = await supervised(partial(_finish, prepared, verdicts))
         stats = answer["stats"]
         stats["elapsed_ms"] = round((loop.time() - started) * 1000)
-        _log.debug(
-            "Compaction: %s, %d of %d candidates replaced", answer["reason"], _previews(answer), stats["candidates"]
-        )
+        _log.debug("Compaction: %s, %d candidates, %d asked", answer["reason"], stats["candidates"], stats["asked"])
         return Response(answer=answer, metadata={"compaction": stats})
 
     def _prepare(
@@ -162,10 +160,6 @@ def _tokens_after(prepared: _Prepared, changed: bool, *, has_budget: bool) -> in
     if has_budget or not changed:
         return prepared.count.total
     return count_draft(prepared.counter, prepared.draft).total
-
-
-def _previews(answer: dict[str, Any]) -> int:
-    return sum(1 for decision in answer["decisions"] if decision["action"] == "preview")
 
 
 def _utc_now() -> datetime:

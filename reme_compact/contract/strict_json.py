@@ -7,11 +7,14 @@ surrogates are let through: a history that holds one must stay usable, and rules
 untouched.
 """
 
+import codecs
 import json
 import math
 from typing import Any, NoReturn
 
 from reme_compact.contract.errors import InvalidJSONError
+
+_PIECE_BYTES = 1024 * 1024
 
 MAX_DEPTH = 200
 """Deepest nesting of arrays and objects that is accepted; JSON writers recurse, so more would fail later."""
@@ -27,7 +30,7 @@ def parse_json(text: str | bytes | bytearray) -> Any:
     """
     try:
         # Left to itself, the standard parser guesses encodings and lets surrogates through undecoded.
-        text = text if isinstance(text, str) else text.decode("utf-8-sig")
+        text = text if isinstance(text, str) else _decode(text)
         value = _DECODER.decode(text)
     except InvalidJSONError:
         raise
@@ -42,6 +45,16 @@ def parse_json(text: str | bytes | bytearray) -> Any:
     if text.count("[") + text.count("{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
         raise InvalidJSONError(f"The JSON is nested deeper than {MAX_DEPTH} levels.")
     return value
+
+
+def _decode(body: bytes | bytearray) -> str:
+    """Decode UTF-8 a piece at a time, since decoding holds the interpreter for as long as it takes."""
+    if len(body) <= _PIECE_BYTES:
+        return body.decode("utf-8-sig")
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    view = memoryview(body)
+    pieces = [decoder.decode(view[start : start + _PIECE_BYTES]) for start in range(0, len(view), _PIECE_BYTES)]
+    return "".join([*pieces, decoder.decode(b"", final=True)])
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

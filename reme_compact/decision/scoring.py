@@ -81,6 +81,8 @@ class BatchScoring:
     async def _work(self) -> None:
         while self._waiting and self._stop is None and not self._is_over():
             await self._ask(self._waiting.pop())
+            # A model that answers without waiting would otherwise keep the event loop for all batches in a row.
+            await asyncio.sleep(0)
 
     async def _ask(self, batch: Batch) -> None:
         self._verdicts.requests += 1

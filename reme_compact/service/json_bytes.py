@@ -6,6 +6,8 @@ from typing import Any
 
 import orjson
 
+_PIECE_BYTES = 1024 * 1024
+
 
 def json_bytes(value: Any) -> bytes:
     """Serialise plain data as UTF-8 JSON.
@@ -23,12 +25,24 @@ def json_bytes(value: Any) -> bytes:
         return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
-def response_bytes(response: Mapping[str, Any]) -> bytes:
-    """Serialise the standard envelope, a message at a time.
+def response_pieces(response: Mapping[str, Any]) -> list[bytes]:
+    """Serialise the standard envelope in pieces of about a megabyte, whose concatenation is the JSON text.
 
-    The writer holds the interpreter while it works, so a large history written at once would stall all requests.
+    Writing and joining hold the interpreter for as long as they take, so a large history done at once would stall
+    all other requests.
     """
     answer = dict(response["answer"])
-    messages = b",".join(json_bytes(message) for message in answer.pop("messages"))
+    messages = answer.pop("messages")
     rest = {key: value for key, value in response.items() if key != "answer"}
-    return b'{"answer":{"messages":[%b],%b,%b' % (messages, json_bytes(answer)[1:], json_bytes(rest)[1:])
+    pieces: list[bytes] = []
+    waiting = [b'{"answer":{"messages":[']
+    size = 0
+    for index, message in enumerate(messages):
+        written = json_bytes(message)
+        waiting.append(written if index == 0 else b"," + written)
+        size += len(written)
+        if size >= _PIECE_BYTES:
+            pieces.append(b"".join(waiting))
+            waiting, size = [], 0
+    waiting += [b"],", json_bytes(answer)[1:], b",", json_bytes(rest)[1:]]
+    return [*pieces, b"".join(waiting)]

@@ -15,16 +15,13 @@ from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.strict_json import parse_json
 from reme_compact.service.body import as_object, check_headers, read_body
 from reme_compact.service.disconnect import while_connected
-from reme_compact.service.json_bytes import response_bytes
+from reme_compact.service.json_bytes import response_pieces
 from reme_compact.service.openapi import REQUEST_BODY, CompactionResponse, proposal_responses
 from reme_compact.service.readiness import Liveness, Readiness, readiness
 from reme_compact.service.state import ServiceState
 
 if TYPE_CHECKING:
     from reme_compact.compaction.step import CompactContextStep
-
-
-_PIECE_BYTES = 1024 * 1024
 
 
 def build_router(state: ServiceState) -> APIRouter:
@@ -64,17 +61,17 @@ def build_router(state: ServiceState) -> APIRouter:
         check_headers(request.headers, settings.max_body_bytes)
         with state.slots.take():
             body = await read_body(request, settings.max_body_bytes, settings.request_read_seconds)
-            return _json(await while_connected(request.receive, partial(_propose, state.step, body)))
+            return _in_pieces(await while_connected(request.receive, partial(_propose, state.step, body)))
 
     return router
 
 
-async def _propose(step: "CompactContextStep", body: bytearray) -> bytes:
+async def _propose(step: "CompactContextStep", body: bytearray) -> list[bytes]:
     """Parse, compact and serialise; what takes time on a large history happens in worker threads."""
     request = await to_thread.run_sync(_parse, body)
     body.clear()
     response = await step.run(request)
-    return await to_thread.run_sync(response_bytes, dict(response))
+    return await to_thread.run_sync(response_pieces, dict(response))
 
 
 def _parse(body: bytearray) -> CompactionRequest:
@@ -82,14 +79,17 @@ def _parse(body: bytearray) -> CompactionRequest:
 
 
 def _json(content: bytes, status: int = 200) -> Response:
-    if len(content) <= _PIECE_BYTES:
-        return Response(content, status, media_type="application/json")
-    headers = {"content-length": str(len(content))}
-    return StreamingResponse(_pieces(content), status, headers, media_type="application/json")
+    return Response(content, status, media_type="application/json")
 
 
-async def _pieces(content: bytes) -> AsyncIterator[memoryview]:
-    """Hand out a large body bit by bit, so that other requests get their turn while it is sent."""
-    view = memoryview(content)
-    for start in range(0, len(view), _PIECE_BYTES):
-        yield view[start : start + _PIECE_BYTES]
+def _in_pieces(pieces: list[bytes]) -> Response:
+    """Send a large body bit by bit, so that other requests get their turn meanwhile."""
+    if len(pieces) == 1:
+        return _json(pieces[0])
+    headers = {"content-length": str(sum(map(len, pieces)))}
+    return StreamingResponse(_one_by_one(pieces), 200, headers, media_type="application/json")
+
+
+async def _one_by_one(pieces: list[bytes]) -> AsyncIterator[bytes]:
+    for piece in pieces:
+        yield piece

@@ -14,7 +14,7 @@ from reme_compact.tokens.estimate_weights import CLASS_OF_BYTE, SCALE, SHORTENED
 if TYPE_CHECKING:
     import numpy as np
 
-_CHUNK_BYTES = 64 * 1024
+_CHUNK_BYTES = 32 * 1024
 _MOST_FOR_FOUR_BYTES = 16 * 1024 * 1024
 
 

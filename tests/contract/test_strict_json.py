@@ -104,3 +104,11 @@ def test_what_is_no_json_is_refused_at_its_place(text: str) -> None:
 def test_no_refusal_quotes_the_text() -> None:
     for text in ('{"secret": 1, "secret": 2}', '["secret" 1]', '["secret", NaN]', '{"secret": 1e999}'):
         assert "secret" not in _refusal(text)
+
+
+def test_a_large_body_is_decoded_across_its_pieces() -> None:
+    value = {"text": "漢字👍é" * 400_000}
+    assert parse_json(json.dumps(value, ensure_ascii=False).encode()) == value
+    assert parse_json(b"\xef\xbb\xbf" + json.dumps(value, ensure_ascii=False).encode()) == value
+    with pytest.raises(InvalidJSONError, match="UTF-8"):
+        parse_json(json.dumps(value, ensure_ascii=False).encode() + b"\xff")

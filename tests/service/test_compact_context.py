@@ -74,7 +74,7 @@ async def test_what_a_history_holds_comes_back_exactly(
     assert json.loads(answer.content)["answer"]["messages"] == body["messages"]
 
 
-@pytest.mark.parametrize("work", ["parse_json", "response_bytes"])
+@pytest.mark.parametrize("work", ["parse_json", "response_pieces"])
 async def test_reading_and_writing_json_leave_other_requests_alone(
     scripted: Callable[..., Any],
     serving: Serving,

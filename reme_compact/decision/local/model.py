@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from functools import partial
 
+import anyio
 import anyio.from_thread
 import anyio.to_thread
+from anyio.lowlevel import RunVar
 
 from reme_compact.decision.local.explanation import explain
 from reme_compact.decision.local.features import measure
 from reme_compact.decision.local.weights import fixed_weights
 from reme_compact.decision.protocol import BinaryAnswer, DecisionResponse, Questions, State
+
+_limiter: RunVar[anyio.CapacityLimiter] = RunVar("reme_compact_local_model")
 
 
 class LocalDecisionModel:
@@ -33,12 +37,22 @@ class LocalDecisionModel:
     async def __call__(self, state: State, questions: Questions, /) -> DecisionResponse:
         """Answer each question whose name is the id of an evidence unit; other questions get no answer."""
         score = partial(judge, state, between_units=anyio.from_thread.check_cancelled)
-        found = await anyio.to_thread.run_sync(score, abandon_on_cancel=True)
+        found = await anyio.to_thread.run_sync(score, abandon_on_cancel=True, limiter=_one_at_a_time())
         content = {name: found[name] for name in questions if name in found}
         return DecisionResponse(content=content, usage={"evidence_units": len(found)}, model=self.model_name)
 
     async def aclose(self) -> None:
         """Do nothing; there is nothing to release."""
+
+
+def _one_at_a_time() -> anyio.CapacityLimiter:
+    """Return this event loop's limiter: under one interpreter lock, more threads at once only get in the loop's way."""
+    try:
+        return _limiter.get()
+    except LookupError:
+        limiter = anyio.CapacityLimiter(1)
+        _limiter.set(limiter)
+        return limiter
 
 
 def judge(state: State, *, between_units: Callable[[], object] = lambda: None) -> dict[str, BinaryAnswer]:
