@@ -1,6 +1,5 @@
 """Pure work in a worker thread that stops when nobody waits for it any more."""
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -37,13 +36,13 @@ async def supervised(work: Callable[[Callable[[], None]], Result]) -> Result:
     Args:
         work: is given `check`, which it calls again and again.
     """
-    unwanted = threading.Event()
+    unwanted = False
 
     def check() -> None:
-        if unwanted.is_set():
+        if unwanted:
             raise WorkStoppedError
 
     try:
         return await to_thread.run_sync(work, check, abandon_on_cancel=True)
     finally:
-        unwanted.set()
+        unwanted = True
