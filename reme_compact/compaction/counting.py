@@ -1,6 +1,6 @@
 """Count a changing draft: the whole history each time, or only what a replacement touched."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from reme_compact.contract.messages import Block
@@ -30,6 +30,12 @@ class DraftCount(Protocol):
 
     def after(self, at: Location) -> int:
         """Return the tokens of the draft, in which the result at a location was just replaced."""
+
+    def recount(self, changed: Iterable[Location], check: Callable[[], None]) -> int:
+        """Return the tokens of the draft, in which the results at some locations were replaced since.
+
+        `check` is called before each part and may raise.
+        """
 
     def settle(self, total: int) -> None:
         """Accept the count that `after` returned last; without it the replacement is taken to be undone."""
@@ -66,6 +72,10 @@ class _OpaqueCount:
         self._last = at
         return self._count()
 
+    def recount(self, changed: Iterable[Location], check: Callable[[], None]) -> int:
+        del changed, check
+        return self._count()
+
     def settle(self, total: int) -> None:
         self.total = total
 
@@ -92,17 +102,23 @@ class _AdditiveCount:
     def __init__(self, counter: AdditiveTokenCounter, draft: Draft, check: Callable[[], None]) -> None:
         self._counter = counter
         self._draft = draft
-        self._check = check
         self._parts: dict[Location, int] = {}
         self._last: tuple[Location, int] | None = None
         by_block = counter.count_block is not None
-        self.total = counter.constant + (self._count_by_block() if by_block else self._count_by_message())
+        self.total = counter.constant + (self._count_by_block(check) if by_block else self._count_by_message(check))
 
     def after(self, at: Location) -> int:
-        part = at if self._counter.count_block is not None else (at[0], _WHOLE_MESSAGE)
+        part = self._part(at)
         count = self._count_part(part)
         self._last = (part, count)
         return self.total - self._parts[part] + count
+
+    def recount(self, changed: Iterable[Location], check: Callable[[], None]) -> int:
+        total = self.total
+        for part in {self._part(at) for at in changed}:
+            check()
+            total += self._count_part(part) - self._parts[part]
+        return total
 
     def settle(self, total: int) -> None:
         if self._last is not None:
@@ -110,35 +126,40 @@ class _AdditiveCount:
             self._parts[part] = count
         self.total = total
 
+    def _part(self, at: Location) -> Location:
+        return at if self._counter.count_block is not None else (at[0], _WHOLE_MESSAGE)
+
     def _count_part(self, part: Location) -> int:
         message = self._draft.messages[part[0]]
         if self._counter.count_block is not None:
             return call_counter(self._counter.count_block, self._given(message["content"][part[1]]))
         return call_counter(self._counter.count_message, self._given(message))
 
-    def _count_by_message(self) -> int:
+    def _count_by_message(self, check: Callable[[], None]) -> int:
         for index in range(len(self._draft.messages)):
-            self._check()
+            check()
             self._parts[index, _WHOLE_MESSAGE] = self._count_part((index, _WHOLE_MESSAGE))
         return sum(self._parts.values())
 
-    def _count_by_block(self) -> int:
+    def _count_by_block(self, check: Callable[[], None]) -> int:
         total = 0
         for index, message in enumerate(self._draft.messages):
-            self._check()
+            check()
             total += call_counter(self._counter.count_message, self._given({**message, "content": []}))
             for start in range(0, len(message["content"]), _BLOCKS_AT_ONCE):
-                self._count_blocks(index, start, message["content"][start : start + _BLOCKS_AT_ONCE])
+                self._count_blocks(index, start, message["content"][start : start + _BLOCKS_AT_ONCE], check)
         return total + sum(self._parts.values())
 
-    def _count_blocks(self, index: int, start: int, blocks: list[Block]) -> None:
-        self._check()
+    def _count_blocks(self, index: int, start: int, blocks: list[Block], check: Callable[[], None]) -> None:
+        locations = [(index, start + offset) for offset in range(len(blocks))]
         many = self._counter.count_blocks
-        if many is None:
-            counts = [self._count_part((index, start + offset)) for offset in range(len(blocks))]
-        else:
-            counts = call_counters(many, self._given(blocks))
-        self._parts.update(((index, start + offset), count) for offset, count in enumerate(counts))
+        if many is not None:
+            check()
+            self._parts.update(zip(locations, call_counters(many, self._given(blocks)), strict=True))
+            return
+        for at in locations:
+            check()
+            self._parts[at] = self._count_part(at)
 
     def _given(self, value: Any) -> Any:
         return value if self._counter.reads_only else private_copy(value)

@@ -12,7 +12,7 @@ from reme_compact.compaction.counter_choice import CounterChoice, TokenCounterFa
 from reme_compact.compaction.counting import DraftCount, count_draft
 from reme_compact.compaction.plan import Plan, plan_compaction
 from reme_compact.compaction.proposal import TokenCounts, build_answer
-from reme_compact.compaction.ranking import apply_within_budget, rank_replacements
+from reme_compact.compaction.ranking import Application, apply_within_budget, rank_replacements
 from reme_compact.compaction.supervision import Supervision, supervised
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.result import Response
@@ -148,18 +148,21 @@ def _finish(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None]) 
     ranked = rank_replacements(plan, verdicts)
     count = prepared.count if budget is not None else None
     application = apply_within_budget(ranked, draft, count, budget, check)
-    after = _tokens_after(prepared, application.applied != [], has_budget=budget is not None)
+    after = _tokens_after(prepared.count, application, check, has_budget=budget is not None)
     counter = describe_counter(prepared.counter) if prepared.counter is not None else None
     tokens = TokenCounts(before=before, after=after, budget=budget, counter=counter)
     return build_answer(plan, verdicts, application, draft, tokens, check)
 
 
-def _tokens_after(prepared: _Prepared, changed: bool, *, has_budget: bool) -> int | None:
-    if prepared.counter is None or prepared.count is None:
+def _tokens_after(
+    count: DraftCount | None, application: Application, check: Callable[[], None], *, has_budget: bool
+) -> int | None:
+    """Return the tokens of the proposal; with a budget they were kept up to date on the way."""
+    if count is None:
         return None
-    if has_budget or not changed:
-        return prepared.count.total
-    return count_draft(prepared.counter, prepared.draft).total
+    if has_budget or not application.applied:
+        return count.total
+    return count.recount((replacement.candidate.result_at for replacement in application.applied), check)
 
 
 def _utc_now() -> datetime:

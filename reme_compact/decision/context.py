@@ -38,8 +38,8 @@ def build_task_context(request: CompactionRequest) -> TaskContext | None:
     from the newest back, until half of `max_state_tokens` is used. What is left out is marked by
     `task_context_complete`.
     """
-    goal = _known(request.goal) or _last_user_text(request.messages)
-    next_action = _known(request.next_action)
+    goal = request.goal or _last_user_text(request.messages)
+    next_action = request.next_action
     if goal is None and next_action is None:
         return None
     budget = request.options.max_state_tokens // 2
@@ -106,10 +106,6 @@ def _fitting(text: str, limit: int, budget: int) -> str:
         limit = max(16, min(limit, len(shown)) // 2)
         shown = excerpt(text, limit)
     return shown
-
-
-def _known(text: str | None) -> str | None:
-    return text if text is not None and text.strip() else None
 
 
 def _last_user_text(messages: list[Message]) -> str | None:

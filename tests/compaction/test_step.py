@@ -398,3 +398,26 @@ async def test_when_the_time_is_up_before_anything_was_asked_everything_is_kept(
     assert reasons(answer) == ["timeout"] * 3
     assert model.states == []
     assert any("total_timeout_seconds" in warning for warning in answer["stats"]["warnings"])
+
+
+@pytest.mark.parametrize("by_block", [False, True])
+async def test_without_a_budget_only_what_was_replaced_is_counted_again(by_block: bool) -> None:
+    calls = 0
+
+    def count_part(part: dict[str, Any]) -> int:
+        nonlocal calls
+        calls += 1
+        return len(str(part.get("output", ""))) if by_block else count([part])
+
+    counter = AdditiveTokenCounter(
+        (lambda item: count([item])) if by_block else count_part, count_block=count_part if by_block else None
+    )
+    model = ScriptedModel(lambda unit: BinaryAnswer(0.0 if unit["id"] == "t2" else 0.9))
+    step = CompactContextStep(
+        as_decision_model=model, token_counters={"registered": lambda: counter}, default_token_counter="registered"
+    )
+    answer = await answer_of(step, request_for(history(10)))
+    parts = sum(len(item["content"]) for item in history(10)) if by_block else len(history(10))
+    assert calls == parts + 1
+    assert answer["stats"]["tokens_before"] == count(history(10))
+    assert answer["stats"]["tokens_after"] == count(answer["messages"]) < count(history(10))

@@ -70,9 +70,13 @@ def test_counting_stops_before_the_next_call_of_the_hosts_counter(by_block: bool
         return 1
 
     counter = AdditiveTokenCounter(count, count_block=count if by_block else None)
-    with pytest.raises(WorkStoppedError):
-        count_draft(counter, Draft(history(20)), stops_after(6))
-    assert 0 < len(counted) < 20
+    messages = history(20)
+    one_message = [{"role": "assistant", "content": [block for item in messages for block in item["content"]]}]
+    for source in (messages, one_message) if by_block else (messages,):
+        counted.clear()
+        with pytest.raises(WorkStoppedError):
+            count_draft(counter, Draft(source), stops_after(6))
+        assert 0 < len(counted) < 20
 
 
 def test_replacing_stops_before_the_next_count() -> None:
