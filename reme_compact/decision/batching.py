@@ -6,6 +6,7 @@ Sizes are measured once per unit and only added up afterwards, so packing is lin
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from itertools import accumulate
 from typing import Any
 
@@ -44,6 +45,13 @@ class Batch:
     def questions(self) -> dict[str, BinaryQuestion]:
         """Write one question per unit, by the unit's id; made when asked, since each is the same but for the id."""
         return {unit_id: question_about(unit_id) for unit_id in self.unit_ids}
+
+    def key(self) -> str:
+        """Return a hash of everything that is asked, the same for equal requests in any process."""
+        digest = sha256(orjson.dumps(self.state))
+        digest.update(orjson.dumps(self.unit_ids))
+        digest.update(orjson.dumps({"question": question_about("t")}))
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from histories import history, request_for
 from models import HangingModel, ScriptedModel, always
 
 from reme_compact import BinaryAnswer, CompactContextStep, DecisionResponse
-from reme_compact.decision import scoring
+from reme_compact.decision import direct_scorer
 
 pytestmark = pytest.mark.anyio
 
@@ -184,7 +184,7 @@ async def test_an_answer_after_the_deadline_does_not_count() -> None:
 
 @pytest.fixture
 def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scoring, "CANCELLATION_GRACE_SECONDS", 0.05)
+    monkeypatch.setattr(direct_scorer, "CANCELLATION_GRACE_SECONDS", 0.05)
 
 
 class Stubborn:
@@ -319,6 +319,6 @@ async def test_an_outage_is_in_the_log_with_its_place_and_without_its_text(caplo
     await compact(fails)
     await compact(HangingModel(), total_timeout_seconds=0.05)
     assert "RuntimeError at" in caplog.text
-    assert "test_scoring.py" in caplog.text
+    assert "test_direct_scorer.py" in caplog.text
     assert "total_timeout_seconds" in caplog.text
     assert "secret" not in caplog.text

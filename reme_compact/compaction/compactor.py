@@ -1,0 +1,134 @@
+"""The core: plan, have the batches scored by whoever does that, decide and propose."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from reme_compact.compaction.counter_choice import CounterChoice, describe_counter
+from reme_compact.compaction.counting import DraftCount, count_draft
+from reme_compact.compaction.plan import Plan, plan_compaction
+from reme_compact.compaction.progress import NoProgress, Progress
+from reme_compact.compaction.proposal import TokenCounts, build_answer
+from reme_compact.compaction.ranking import Application, apply_within_budget, rank_replacements
+from reme_compact.compaction.supervision import Supervision, supervised
+from reme_compact.contract.request import CompactionRequest
+from reme_compact.contract.result import Response
+from reme_compact.decision.outcome import BatchOutcome
+from reme_compact.decision.scorer import Scorer, collect_verdicts
+from reme_compact.decision.verdicts import Verdicts
+from reme_compact.history.draft import Draft
+from reme_compact.tokens.counters import TokenCounter
+
+_log = logging.getLogger(__name__)
+_UNWATCHED = NoProgress()
+
+
+@dataclass(slots=True)
+class _Prepared:
+    """A compaction up to the point where the decision model is asked."""
+
+    plan: Plan
+    draft: Draft
+    counter: TokenCounter | None
+    count: DraftCount | None
+
+
+class Compactor:
+    """Makes proposals with one scorer and one choice of token counters.
+
+    Pure work and the host's token counter run in a worker thread, one call at a time per compaction, so the event
+    loop stays free; the scorer is awaited on the loop. One instance may be used many times at once.
+    """
+
+    def __init__(self, scorer: Scorer, counters: CounterChoice) -> None:
+        self._scorer = scorer
+        self._counters = counters
+
+    async def compact(
+        self,
+        get_request: Callable[[], CompactionRequest],
+        *,
+        started: float | None = None,
+        known: Mapping[str, BatchOutcome] | None = None,
+        progress: Progress = _UNWATCHED,
+    ) -> Response:
+        """Propose a smaller history.
+
+        Args:
+            get_request: returns the request; it runs in a worker thread, so it may parse.
+            started: the time of the running event loop from which `total_timeout_seconds` counts; null: now.
+            known: outcomes of an earlier attempt by `Batch.key()`; they are not asked for again.
+            progress: is told how far it has come.
+
+        Raises:
+            InvalidRequestError: the request breaks the contract, or needs a token counter that there is not.
+            TokenCounterError: the token counter failed.
+            ConfigurationError: a registered token counter cannot be built, for instance for want of an extra.
+        """
+        loop = asyncio.get_running_loop()
+        if started is None:
+            started = loop.time()
+        prepared = await supervised(partial(self._prepare, get_request, started, loop.time))
+        plan = prepared.plan
+        batches = plan.packing.batches
+        await progress.planned(candidates=len(plan.candidates), asked=plan.asked, batches=len(batches))
+        verdicts = Verdicts()
+        if batches:
+            scoring = await self._scorer.score(
+                batches,
+                max_concurrency=plan.request.options.max_concurrency,
+                deadline=started + plan.request.options.total_timeout_seconds,
+                known=known or {},
+                report=progress.scored,
+            )
+            verdicts = collect_verdicts(batches, scoring)
+        await progress.deciding()
+        answer = await supervised(partial(_finish, prepared, verdicts))
+        stats = answer["stats"]
+        stats["elapsed_ms"] = round((loop.time() - started) * 1000)
+        _log.debug("Compaction: %s, %d candidates, %d asked", answer["reason"], stats["candidates"], stats["asked"])
+        return Response(answer=answer, metadata={"compaction": stats})
+
+    def _prepare(
+        self,
+        get_request: Callable[[], CompactionRequest],
+        started: float,
+        now: Callable[[], float],
+        check: Callable[[], None],
+    ) -> _Prepared:
+        request = get_request()
+        deadline = started + request.options.total_timeout_seconds
+        draft = Draft(request.messages)
+        counter = self._counters.for_request(request)
+        count = count_draft(counter, draft, check) if counter is not None else None
+        budget = request.options.max_output_tokens
+        fits = budget is not None and count is not None and count.total <= budget
+        supervision = Supervision(check, lambda: now() >= deadline)
+        return _Prepared(plan_compaction(request, ask=not fits, supervision=supervision), draft, counter, count)
+
+
+def _finish(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None]) -> dict[str, Any]:
+    plan, draft = prepared.plan, prepared.draft
+    budget = plan.request.options.max_output_tokens
+    before = prepared.count.total if prepared.count is not None else None
+    ranked = rank_replacements(plan, verdicts)
+    count = prepared.count if budget is not None else None
+    application = apply_within_budget(ranked, draft, count, budget, check)
+    after = _tokens_after(prepared.count, application, check, has_budget=budget is not None)
+    counter = describe_counter(prepared.counter) if prepared.counter is not None else None
+    tokens = TokenCounts(before=before, after=after, budget=budget, counter=counter)
+    return build_answer(plan, verdicts, application, draft, tokens, check)
+
+
+def _tokens_after(
+    count: DraftCount | None, application: Application, check: Callable[[], None], *, has_budget: bool
+) -> int | None:
+    """Return the tokens of the proposal; with a budget they were kept up to date on the way."""
+    if count is None:
+        return None
+    if has_budget or not application.applied:
+        return count.total
+    return count.recount((replacement.candidate.result_at for replacement in application.applied), check)
