@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PIP_VERSION := 26.3
 PINS := -c constraints.txt --build-constraint constraints.txt
-CHECKED := $(wildcard reme_compact tests integration examples benchmarks)
+CHECKED := $(wildcard reme_compact workers/reme_workers tests integration examples benchmarks)
 ARGS ?=
 
 .DEFAULT_GOAL := help

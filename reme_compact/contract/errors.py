@@ -168,3 +168,74 @@ class RequestTimeoutError(ReMeError):
 
     code = "request_timeout"
     retryable = True
+
+
+class JobNotFoundError(ReMeError):
+    """There is no such job, or it belongs to somebody else."""
+
+    code = "job_not_found"
+
+
+class JobNotFinishedError(ReMeError):
+    """The job has no result yet."""
+
+    code = "job_not_finished"
+    retryable = True
+
+
+class JobExpiredError(ReMeError):
+    """The job was finished so long ago that its result has been removed."""
+
+    code = "job_expired"
+
+
+class JobCancelledError(ReMeError):
+    """The job was cancelled, so it has no result."""
+
+    code = "job_cancelled"
+
+
+class StartTimeoutError(ReMeError):
+    """The job could not be started in time; nothing was asked."""
+
+    code = "start_timeout"
+    retryable = True
+
+
+class IdempotencyConflictError(ReMeError):
+    """An Idempotency-Key was used before, with another request."""
+
+    code = "idempotency_conflict"
+
+
+class TooManyJobsError(ReMeError):
+    """The caller has as many unfinished jobs as its key allows."""
+
+    code = "too_many_jobs"
+    retryable = True
+
+
+class StorageFullError(ReMeError):
+    """The service keeps as many bytes of requests and results as it may; nothing was accepted."""
+
+    code = "storage_full"
+    retryable = True
+
+
+class StoreUnavailableError(ReMeError):
+    """The place where jobs are recorded cannot be reached; what is recorded there is not lost."""
+
+    code = "store_unavailable"
+    retryable = True
+
+
+class UnauthorizedError(ReMeError):
+    """The request carries no valid API key."""
+
+    code = "unauthorized"
+
+
+class HostNotAllowedError(ReMeError):
+    """The request is addressed to a host name that the service does not answer to."""
+
+    code = "host_not_allowed"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from reme_compact.contract.setting_values import BlankIsAbsent, Seconds, Whole
 from reme_compact.contract.validation import short
@@ -18,10 +18,20 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class ApiKeySettings(Settings):
+    """One API key: its holder sends it as `Authorization: Bearer KEY` and sees only its own jobs."""
+
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the key, as `reme api_key` prints it.")
+    max_active_jobs: Annotated[Whole | None, BlankIsAbsent] = Field(
+        default=None, gt=0, description="Unfinished jobs it may have at once; null: as many as the service takes."
+    )
+    administrator: bool = Field(default=False, description="Sees and cancels the jobs of every key.")
+
+
 class ServiceSettings(Settings):
     """Where the HTTP service listens and how much it accepts."""
 
-    host: str = "127.0.0.1"
+    host: str = Field(default="127.0.0.1", description="Any but a loopback address needs at least one API key.")
     port: Whole = Field(default=2333, ge=0, le=65535, description="0 takes any free port.")
     max_body_bytes: Whole = Field(default=64 * 1024 * 1024, gt=0)
     max_active_requests: Whole = Field(
@@ -29,8 +39,52 @@ class ServiceSettings(Settings):
     )
     request_read_seconds: Seconds = Field(default=30, gt=0, description="How long a client may take to send a body.")
     shutdown_grace_seconds: Seconds = Field(default=10, ge=0)
+    api_keys: dict[str, ApiKeySettings] = Field(
+        default_factory=dict, description="By name. Without any, everybody who can connect may do everything."
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(), description="Names in the Host header that are answered to besides loopback ones and `host`."
+    )
+    cors_origins: tuple[str, ...] = Field(
+        default=(), description="Web pages that may call the service, as in https://example.org; none by default."
+    )
+    max_wait_seconds: Seconds = Field(default=60, gt=0, description="Longest wait that Prefer: wait=N can ask for.")
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class RedisSettings(Settings):
+    """The server that a distributed deployment shares."""
+
+    url: Annotated[SecretStr | None, BlankIsAbsent] = Field(
+        default=None, description="redis://[user:password@]host:port/db, rediss:// with TLS, or unix:///path."
+    )
+    key_prefix: str = Field(default="reme:", description="Starts every key, so that deployments can share a server.")
+
+
+class ExecutionSettings(Settings):
+    """How jobs are run, and how many are taken."""
+
+    runner: Literal["local", "celery"] = Field(
+        default="local", description="local: in the service's own process, in memory. celery: by workers, over Redis."
+    )
+    scoring: Literal["inline", "queue"] = Field(
+        default="inline", description="With celery: decision requests in the jobs workers, or in scores workers."
+    )
+    max_active_jobs: Whole = Field(default=256, gt=0, description="Further jobs are answered 503 with Retry-After.")
+    max_running_jobs: Whole = Field(default=32, gt=0, description="With local: jobs at once; the others are queued.")
+    max_stored_bytes: Whole = Field(default=1024**3, gt=0, description="Of requests and results together.")
+    results_expire_after_seconds: Seconds = Field(default=3600, gt=0)
+    start_within_seconds: Seconds = Field(default=300, gt=0, description="A job not started by then is timed_out.")
+    lease_seconds: Seconds = Field(
+        default=3, ge=0.5, description="With celery: a job whose worker is silent for so long goes to another one."
+    )
+    longest_job_seconds: Seconds = Field(
+        default=3600,
+        gt=0,
+        description="With celery: longest time a job may take; larger total_timeout_seconds are 422.",
+    )
+    redis: RedisSettings = RedisSettings()
 
 
 class HealthSettings(Settings):
@@ -87,6 +141,7 @@ class Preset(Settings):
     """A whole preset, merged, overridden and checked."""
 
     service: ServiceSettings = Field(default_factory=ServiceSettings)
+    execution: ExecutionSettings = Field(default_factory=ExecutionSettings)
     health: HealthSettings = Field(default_factory=HealthSettings)
     background: dict[str, BackgroundJobSettings] = Field(default_factory=dict)
     jobs: dict[str, JobSettings] = Field(default_factory=dict)

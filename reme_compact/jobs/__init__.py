@@ -1,0 +1,1 @@
+"""Compactions as jobs: their records, who keeps them, who runs them."""
