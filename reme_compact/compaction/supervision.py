@@ -6,6 +6,8 @@ from typing import TypeVar
 
 from anyio import to_thread
 
+from reme_compact.compaction.deferred_collection import deferred_collection
+
 Result = TypeVar("Result")
 
 
@@ -42,7 +44,11 @@ async def supervised(work: Callable[[Callable[[], None]], Result]) -> Result:
         if unwanted:
             raise WorkStoppedError
 
+    def undisturbed() -> Result:
+        with deferred_collection():
+            return work(check)
+
     try:
-        return await to_thread.run_sync(work, check, abandon_on_cancel=True)
+        return await to_thread.run_sync(undisturbed, abandon_on_cancel=True)
     finally:
         unwanted = True

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import math
 from collections.abc import Mapping
 from numbers import Real
 from typing import Any
@@ -20,12 +19,13 @@ def probability_of(answer: Any) -> float | None:
         if _field(answer, "type") != "binary_answer":
             return None
         value = _field(answer, "probability")
-        if isinstance(value, bool) or not isinstance(value, Real):
-            return None
-        number = float(value)
+        if type(value) is not float:
+            if isinstance(value, bool) or not isinstance(value, Real):
+                return None
+            value = float(value)
     except Exception:  # noqa: BLE001 - a stranger's object; whatever it raises spoils only its own unit
         return None
-    return number if math.isfinite(number) and 0 <= number <= 1 else None
+    return value if 0 <= value <= 1 else None
 
 
 def explanation_of(answer: Any) -> str | None:

@@ -62,16 +62,19 @@ def _choose_texts(request: CompactionRequest, budget: int) -> tuple[dict[int, st
     chosen: dict[int, str] = {}
     incomplete = False
     lasting, recent = _by_importance(request)
+    texts = {index: without_lone_surrogates(message_text(request.messages[index])) for index in [*lasting, *recent]}
+    shown = {index: excerpt(text, request.options.evidence_chars) for index, text in texts.items() if text.strip()}
+    # All at once: measuring one text takes longer to set up than to do.
+    written = (orjson.dumps(_entry(request.messages[index], text)) for index, text in shown.items())
+    costs = dict(zip(shown, estimate_parts(written), strict=True))
     for position, index in enumerate([*lasting, *recent]):
-        text = without_lone_surrogates(message_text(request.messages[index]))
-        if index in chosen or not text.strip():
+        if index in chosen or index not in shown:
             continue
-        shown = excerpt(text, request.options.evidence_chars)
-        cost = _COMMA + estimate_parts([orjson.dumps(_entry(request.messages[index], shown))])[0]
+        cost = _COMMA + costs[index]
         if cost <= budget:
             budget -= cost
-            incomplete = incomplete or shown is not text
-            chosen[index] = shown
+            incomplete = incomplete or shown[index] is not texts[index]
+            chosen[index] = shown[index]
             continue
         incomplete = True
         if position >= len(lasting):

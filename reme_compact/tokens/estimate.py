@@ -14,7 +14,8 @@ from reme_compact.tokens.estimate_weights import CLASS_OF_BYTE, SCALE, SHORTENED
 if TYPE_CHECKING:
     import numpy as np
 
-_CHUNK_BYTES = 32 * 1024
+_FIRST_CHUNK_BYTES = 4 * 1024
+_LARGEST_CHUNK_BYTES = 64 * 1024
 _MOST_FOR_FOUR_BYTES = 16 * 1024 * 1024
 
 
@@ -40,15 +41,20 @@ def encode(text: str) -> bytes:
 
 
 def _chunks(parts: Iterable[bytes]) -> Iterator[list[bytes]]:
-    """Group parts as they come, so that neither they nor the arrays of one pass need to be held all at once."""
+    """Group parts as they come, so that neither they nor the arrays of one pass need to be held all at once.
+
+    Groups grow from one to the next: larger ones are measured faster, and take memory that little text is not worth.
+    """
     chunk: list[bytes] = []
     size = 0
+    enough = _FIRST_CHUNK_BYTES
     for part in parts:
         chunk.append(part)
         size += len(part)
-        if size >= _CHUNK_BYTES:
+        if size >= enough:
             yield chunk
             chunk, size = [], 0
+            enough = min(2 * enough, _LARGEST_CHUNK_BYTES)
     if chunk:
         yield chunk
 
@@ -56,12 +62,16 @@ def _chunks(parts: Iterable[bytes]) -> Iterator[list[bytes]]:
 def _estimate_chunk(parts: Sequence[bytes]) -> list[int]:
     import numpy as np  # noqa: PLC0415 - keeps importing the package light
 
-    parts = [_shorten_runs(part) for part in parts]
     # A line break before each part makes it begin as a line does, whatever stands before it.
     joined = b"\n".join([b"", *parts])
+    if any(run in joined for run, _ in SHORTENED_RUNS):
+        parts = [_shorten_runs(part) for part in parts]
+        joined = b"\n".join([b"", *parts])
     classes = np.frombuffer(joined.translate(CLASS_OF_BYTE), dtype=np.uint8)
     pairs = (classes[:-1] << 4) | classes[1:]
     weights = np.frombuffer(pairs.tobytes().translate(_weight_table()), dtype=np.uint8)
+    if len(parts) == 1:
+        return [-(-int(weights.sum()) // SCALE)]
     lengths = np.fromiter((len(part) + 1 for part in parts), dtype=np.int64, count=len(parts))
     ends = np.cumsum(lengths)
     starts = ends - lengths

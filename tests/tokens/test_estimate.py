@@ -71,7 +71,8 @@ def test_nothing_costs_nothing() -> None:
 def test_where_chunks_end_changes_nothing(pieces: list[bytes], chunk: int) -> None:
     expected = estimate_parts(pieces)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimate, "_CHUNK_BYTES", chunk)
+        patch.setattr(estimate, "_FIRST_CHUNK_BYTES", chunk)
+        patch.setattr(estimate, "_LARGEST_CHUNK_BYTES", 4 * chunk)
         assert estimate_parts(pieces) == expected
 
 

@@ -65,7 +65,7 @@ GAPS = [_random.choice(["\n", " " * _random.randint(1, 40), "\t" * _random.randi
 
 SAMPLES = {
     "English": ENGLISH,
-    "code": (ROOT / "reme_compact" / "decision" / "scoring.py").read_text(encoding="utf-8"),
+    "code": (ROOT / "reme_compact" / "decision" / "direct_scorer.py").read_text(encoding="utf-8"),
     "JSON": json.dumps(json.loads((ROOT / "examples" / "incident_request.json").read_text(encoding="utf-8")))[:20_000],
     "JSON, indented": json.dumps(NUMBERS, indent=2),
     "logs": "".join(log_line() for _ in range(40)),
