@@ -73,7 +73,7 @@ class Compactor:
             started = loop.time()
         prepared = await supervised(partial(self._prepare, get_request, started, loop.time))
         plan = prepared.plan
-        batches = plan.packing.batches
+        batches = plan.batches
         await progress.planned(candidates=len(plan.candidates), asked=plan.asked, batches=len(batches))
         verdicts = Verdicts()
         if batches:
@@ -85,6 +85,7 @@ class Compactor:
                 report=progress.scored,
             )
             verdicts = collect_verdicts(batches, scoring)
+            batches.clear()  # the evidence is not needed any more, and it is as large as the previews will be
         await progress.deciding()
         answer = await supervised(partial(_finish, prepared, verdicts))
         stats = answer["stats"]

@@ -5,23 +5,37 @@ from dataclasses import dataclass, field
 
 from reme_compact.compaction.supervision import UNSUPERVISED, Supervision
 from reme_compact.contract.request import CompactionRequest
-from reme_compact.decision.batching import Packing, pack_units
+from reme_compact.decision.batching import Batch, pack_units
 from reme_compact.decision.context import build_task_context
 from reme_compact.decision.evidence import build_evidence_unit
 from reme_compact.history.pairs import Pairing, ToolCall, pair_tool_blocks
-from reme_compact.history.preview import is_shorter, preview_text
+from reme_compact.history.preview import is_certainly_shorter, is_shorter, preview_text
 from reme_compact.history.protection import Candidate, ProtectionRules, unmatched_names
 from reme_compact.history.supersession import find_supersession
 
 _NAMED_AT_MOST = 10
 
 
-@dataclass(slots=True)
 class Replacement:
-    """A candidate that can get shorter, and what would stand in its place."""
+    """A candidate that can get shorter, and what would stand in its place.
 
-    candidate: Candidate
-    preview: str
+    Attributes:
+        candidate: the pair.
+    """
+
+    __slots__ = ("_preview", "_preview_chars", "candidate")
+
+    def __init__(self, candidate: Candidate, preview_chars: int) -> None:
+        self.candidate = candidate
+        self._preview_chars = preview_chars
+        self._preview: str | None = None
+
+    @property
+    def preview(self) -> str:
+        """The text that would stand in its place; made when first asked for, since most of the work is before that."""
+        if self._preview is None:
+            self._preview = preview_text(self.candidate.text, self.candidate.source_ref, self._preview_chars)
+        return self._preview
 
     @property
     def saved_chars(self) -> int:
@@ -39,7 +53,10 @@ class Plan:
         protected: per decision id, the rule that protects the pair.
         candidates: per decision id, the pairs that no rule protects.
         replacements: per decision id, the candidates that can get shorter.
-        packing: the decision requests.
+        batches: the decision requests; empty again once they were scored.
+        asked: number of candidates that the decision model is asked about.
+        requests_needed: number of decision requests.
+        state_tokens: estimated tokens of the largest state.
         unobserved: per decision id, why a replacement was not asked about.
         warnings: what a host should look into.
         timed_out: the time was up before the decision requests were ready.
@@ -50,15 +67,13 @@ class Plan:
     protected: dict[str, str] = field(default_factory=dict)
     candidates: dict[str, Candidate] = field(default_factory=dict)
     replacements: dict[str, Replacement] = field(default_factory=dict)
-    packing: Packing = field(default_factory=lambda: Packing([], []))
+    batches: list[Batch] = field(default_factory=list)
+    asked: int = 0
+    requests_needed: int = 0
+    state_tokens: int = 0
     unobserved: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     timed_out: bool = False
-
-    @property
-    def asked(self) -> int:
-        """Number of candidates that the decision model is asked about."""
-        return sum(len(batch.unit_ids) for batch in self.packing.batches)
 
 
 def plan_compaction(request: CompactionRequest, *, ask: bool, supervision: Supervision = UNSUPERVISED) -> Plan:
@@ -78,11 +93,18 @@ def plan_compaction(request: CompactionRequest, *, ask: bool, supervision: Super
         return plan
     for decision_id, candidate in plan.candidates.items():
         supervision.check()
-        preview = preview_text(candidate.text, candidate.source_ref, request.options.preview_chars)
-        if is_shorter(preview, candidate.text, candidate.call.result or {}):
-            plan.replacements[decision_id] = Replacement(candidate, preview)
+        replacement = Replacement(candidate, request.options.preview_chars)
+        if _can_get_shorter(replacement, request.options.preview_chars):
+            plan.replacements[decision_id] = replacement
     _pack(plan, supervision)
     return plan
+
+
+def _can_get_shorter(replacement: Replacement, preview_chars: int) -> bool:
+    candidate = replacement.candidate
+    if is_certainly_shorter(candidate.text, candidate.source_ref, preview_chars):
+        return True
+    return is_shorter(replacement.preview, candidate.text, candidate.call.result or {})
 
 
 def _pack(plan: Plan, supervision: Supervision) -> None:
@@ -114,11 +136,15 @@ def _pack(plan: Plan, supervision: Supervision) -> None:
             plan.unobserved[decision_id] = "lone_surrogate"
         else:
             units.append(unit)
-    plan.packing = pack_units(units, context, request.options, check=supervision.check)
-    plan.unobserved.update(dict.fromkeys(plan.packing.oversized, "oversized"))
-    if plan.packing.oversized:
+    packing = pack_units(units, context, request.options, check=supervision.check)
+    plan.batches = packing.batches
+    plan.asked = sum(len(batch.unit_ids) for batch in packing.batches)
+    plan.requests_needed = len(packing.batches)
+    plan.state_tokens = max((batch.state_tokens for batch in packing.batches), default=0)
+    plan.unobserved.update(dict.fromkeys(packing.oversized, "oversized"))
+    if packing.oversized:
         plan.warnings.append(
-            f"{len(plan.packing.oversized)} results do not fit into a decision request alone and are kept. "
+            f"{len(packing.oversized)} results do not fit into a decision request alone and are kept. "
             "Lower evidence_chars, or raise max_state_tokens and max_request_tokens."
         )
 

@@ -134,7 +134,7 @@ def _stats(
         "tokens_after": tokens.after,
         "candidates": len(plan.candidates),
         "protected": len(plan.protected),
-        "state_tokens": max((batch.state_tokens for batch in plan.packing.batches), default=0),
+        "state_tokens": plan.state_tokens,
         "requests": verdicts.requests,
         "usage": verdicts.usage,
         "elapsed_ms": 0,
@@ -152,7 +152,7 @@ def _stats(
 
 def _decision_warnings(plan: Plan, verdicts: Verdicts) -> list[str]:
     """Say in words what `errors` and `details` say in numbers: an outage is not an error, and not silent."""
-    batches = len(plan.packing.batches)
+    batches = plan.requests_needed
     warnings = [
         f"{error['batches']} of {batches} decision requests failed, their results are kept: {error['message']}"
         for error in verdicts.errors.values()

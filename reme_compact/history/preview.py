@@ -41,6 +41,13 @@ def preview_text(text: str, source_ref: str, preview_chars: int) -> str:
     return f"{excerpt(text, preview_chars)}\n{recovery_marker(source_ref)}"
 
 
+def is_certainly_shorter(text: str, source_ref: str, preview_chars: int) -> bool:
+    """Tell, without making it, that a preview is shorter than its text, also as JSON; false: make it and look."""
+    escapes = _LINE_BREAKS_ADDED + source_ref.count('"') + source_ref.count("\\")
+    longest = preview_chars + 1 + len(_MARKER_START) + len(source_ref) + len(_MARKER_END)
+    return longest + escapes < len(text)
+
+
 def is_shorter(preview: str, text: str, result: Block) -> bool:
     """Tell whether a preview is shorter than the text it stands for, and the block smaller as JSON.
 
