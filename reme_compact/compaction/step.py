@@ -55,6 +55,11 @@ class CompactContextStep:
             CounterChoice(token_counter, token_counters or {}, default_token_counter),
         )
 
+    @property
+    def compactor(self) -> Compactor:
+        """Makes the proposals, for whoever keeps a record of them."""
+        return self._compactor
+
     async def __call__(self, /, **values: Any) -> Response:
         """Propose a smaller history for a request given as its keys (see `CompactionRequest`).
 

@@ -239,3 +239,23 @@ class HostNotAllowedError(ReMeError):
     """The request is addressed to a host name that the service does not answer to."""
 
     code = "host_not_allowed"
+
+
+class ServiceStoppingError(ReMeError):
+    """The service stops, and with it what it keeps in memory."""
+
+    code = "stopping"
+    retryable = True
+
+    def __init__(
+        self,
+        message: str = "The service is stopping, and jobs that are kept in memory end with it. "
+        "Send the request again when the service is back.",
+    ) -> None:
+        super().__init__(message)
+
+
+class OriginNotAllowedError(ReMeError):
+    """The request was made by a web page that may not use the service."""
+
+    code = "origin_not_allowed"

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from reme_compact.contract.errors import DecisionModelError
@@ -35,6 +36,13 @@ async def ask(model: DecisionModel, batch: Batch, *, is_cancelled: Callable[[], 
     Raises:
         asyncio.CancelledError: the cancellation came from outside.
     """
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    outcome = await _ask(model, batch, is_cancelled)
+    return replace(outcome, seconds=loop.time() - began)
+
+
+async def _ask(model: DecisionModel, batch: Batch, is_cancelled: Callable[[], bool]) -> BatchOutcome:
     try:
         # The model gets copies: what it does to them must not reach other batches or the accounting.
         awaitable = model(private_copy(batch.state), batch.questions())

@@ -18,6 +18,7 @@ class BatchOutcome:
         error: why the request failed; null if it was answered.
         fatal: asking about other batches cannot help either.
         warning: what a host should know though nothing failed.
+        seconds: how long the request took, for metrics; null if that was not measured.
     """
 
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
@@ -25,6 +26,7 @@ class BatchOutcome:
     error: ErrorFields | None = None
     fatal: bool = False
     warning: str | None = None
+    seconds: float | None = field(default=None, compare=False)
 
     @property
     def has_probability(self) -> bool:
@@ -43,4 +45,4 @@ class BatchOutcome:
             LookupError, TypeError: it is something else.
         """
         verdicts = {unit: Verdict(**verdict) for unit, verdict in data["verdicts"].items()}
-        return cls(verdicts, data["usage"], data["error"], data["fatal"], data["warning"])
+        return cls(verdicts, data["usage"], data["error"], data["fatal"], data["warning"], data.get("seconds"))
