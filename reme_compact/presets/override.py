@@ -7,12 +7,14 @@ from pydantic import SecretStr
 
 from reme_compact.contract.errors import ConfigurationError
 from reme_compact.contract.validation import short, unknown_key
-from reme_compact.presets.schema import Preset
+from reme_compact.presets.schema import ApiKeySettings, Preset
 from reme_compact.presets.shape import names_below, options_of
 from reme_compact.presets.yaml_text import read_yaml_value
 
 LABEL = "override"
 _NULLS = ("", "~", "null")
+_KEYS = ["service", "api_keys"]
+"""Where an override may add a name; anywhere else, a name that the preset lacks is a mistake."""
 
 
 class OverrideError(ConfigurationError):
@@ -54,6 +56,8 @@ def _kind_at(parts: list[str], preset: Mapping[str, Any]) -> Any:
     here: Any = preset
     for position, part in enumerate(parts):
         known = names_below(kind, here) or {}
+        if parts[:position] == _KEYS:
+            known.setdefault(part, ApiKeySettings)
         if part not in known:
             place = _place(parts[: position + 1])
             problem = unknown_key(part, list(known)) if known else "there is nothing below this"

@@ -49,6 +49,9 @@ class ServiceSettings(Settings):
         default=(), description="Web pages that may call the service, as in https://example.org; none by default."
     )
     max_wait_seconds: Seconds = Field(default=60, gt=0, description="Longest wait that Prefer: wait=N can ask for.")
+    tracing: bool = Field(
+        default=False, description="OpenTelemetry spans of jobs, sent as the OTEL_* variables say; extra [telemetry]."
+    )
     log_format: Literal["console", "json"] = "console"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 

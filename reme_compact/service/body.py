@@ -31,8 +31,8 @@ def check_headers(headers: Headers, max_bytes: int) -> None:
         raise _too_large(max_bytes)
 
 
-async def read_body(request: Request, max_bytes: int, max_seconds: float) -> bytearray:
-    """Read the whole body; a declared length is not trusted.
+async def read_body(request: Request, max_bytes: int, max_seconds: float) -> list[bytes]:
+    """Read the whole body, in the pieces in which it arrives; a declared length is not trusted.
 
     Raises:
         RequestTimeoutError: it was not complete in time.
@@ -41,17 +41,19 @@ async def read_body(request: Request, max_bytes: int, max_seconds: float) -> byt
         ClientDisconnect: the client went away before it was complete.
 
     """
-    body = bytearray()
+    pieces: list[bytes] = []
+    size = 0
     with anyio.move_on_after(max_seconds) as time_limit:
         async for chunk in request.stream():
-            if len(body) + len(chunk) > max_bytes:
+            size += len(chunk)
+            if size > max_bytes:
                 raise _too_large(max_bytes)
-            body += chunk
+            pieces.append(chunk)
     if time_limit.cancelled_caught:
         raise RequestTimeoutError(f"The body did not arrive within {max_seconds:g} s (service.request_read_seconds).")
-    if not body:
+    if not size:
         raise InvalidJSONError("The body is empty; send the request as a JSON object.")
-    return body
+    return pieces
 
 
 def as_object(value: Any) -> dict[str, Any]:

@@ -3,12 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
+from http import HTTPStatus
 from typing import Any, cast
 
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import compile_path
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reme_compact.contract.errors import FieldProblem, InvalidRequestError, ReMeError
@@ -27,8 +29,21 @@ async def _typed(_: Request, error: ReMeError) -> Response:
     return problem_of(error)
 
 
-async def _from_framework(_: Request, error: HTTPException) -> Response:
-    return problem_of_http(error.status_code, error.detail, error.headers)
+async def _from_framework(request: Request, error: HTTPException) -> Response:
+    headers = dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = _allowed_methods(request) or headers.get("Allow", "")
+    return problem_of_http(error.status_code, error.detail, headers)
+
+
+def _allowed_methods(request: Request) -> str | None:
+    """List every method of a documented path; the framework names only those of the first route that has the path."""
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    for template, operations in request.app.openapi()["paths"].items():
+        pattern, _, _ = compile_path(template)
+        if pattern.match(path):
+            return ", ".join(method.upper() for method in operations)
+    return None
 
 
 async def _from_validation(_: Request, error: RequestValidationError) -> Response:

@@ -8,8 +8,12 @@ import structlog
 from structlog.typing import EventDict, Processor
 
 from reme_compact.contract.exception_places import exception_places
+from reme_compact.jobs.log_context import current_job_id
 
 LogFormat = Literal["console", "json"]
+
+_WATCHED_PATHS = frozenset({"/health", "/metrics"})
+"""Asked for every few seconds; the access log has them at level debug, and when they fail."""
 
 
 def configure_logging(log_format: LogFormat, level: str, stream: TextIO | None = None) -> None:
@@ -30,6 +34,8 @@ def configure_logging(log_format: LogFormat, level: str, stream: TextIO | None =
         root.removeHandler(other)
     root.addHandler(handler)
     ours = logging.getLevelNamesMapping()[level.upper()]
+    if ours > logging.DEBUG:
+        handler.addFilter(is_worth_a_line)
     root.setLevel(max(ours, logging.WARNING))
     for name in ("reme_compact", "uvicorn.access"):
         logging.getLogger(name).setLevel(ours)
@@ -56,6 +62,7 @@ def _formatter(log_format: LogFormat, *, colors: bool) -> logging.Formatter:
             structlog.stdlib.ExtraAdder(),
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             name_access,
+            name_job,
             place_exceptions,
         ],
         pass_foreign_args=True,
@@ -71,6 +78,22 @@ def name_access(_: Any, __: str, event: EventDict) -> EventDict:
         path = str(target).partition("?")[0]
         event.update(event="request", client=client, method=method, path=path, status=status)
     return event
+
+
+def name_job(_: Any, __: str, event: EventDict) -> EventDict:
+    """Say which job a line is about, if it was written while one was worked on."""
+    job_id = current_job_id()
+    if job_id is not None:
+        event.setdefault("job_id", job_id)
+    return event
+
+
+def is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Tell whether a record is more than a watcher's request that was answered."""
+    if record.name != "uvicorn.access" or not isinstance(record.args, tuple) or len(record.args) != 5:
+        return True
+    _client, _method, target, _version, status = record.args
+    return str(target).partition("?")[0] not in _WATCHED_PATHS or not isinstance(status, int) or status >= 400
 
 
 def place_exceptions(_: Any, __: str, event: EventDict) -> EventDict:

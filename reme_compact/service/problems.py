@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from reme_compact.contract import errors
-from reme_compact.contract.errors import ErrorFields, ReMeError
-from reme_compact.service.json_bytes import json_bytes
+from reme_compact.contract.errors import ErrorFields, ReMeError, ReportedError
+from reme_compact.contract.json_bytes import json_bytes
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = 1
-_RETRY_AFTER_HEADER = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+RETRY_AFTER_HEADER = {"Retry-After": str(RETRY_AFTER_SECONDS)}
 
 
 class FourFields(BaseModel):
@@ -52,21 +52,46 @@ class Problem(FourFields):
 
 STATUS_AND_TITLE: dict[type[ReMeError], tuple[HTTPStatus, str]] = {
     errors.InvalidJSONError: (HTTPStatus.BAD_REQUEST, "The body is not acceptable JSON"),
+    errors.UnauthorizedError: (HTTPStatus.UNAUTHORIZED, "An API key is needed"),
+    errors.OriginNotAllowedError: (HTTPStatus.FORBIDDEN, "The web page may not use the service"),
+    errors.JobNotFoundError: (HTTPStatus.NOT_FOUND, "There is no such job"),
     errors.RequestTimeoutError: (HTTPStatus.REQUEST_TIMEOUT, "The request did not arrive in time"),
+    errors.JobNotFinishedError: (HTTPStatus.CONFLICT, "The job is not finished"),
+    errors.JobCancelledError: (HTTPStatus.CONFLICT, "The job was cancelled"),
+    errors.JobExpiredError: (HTTPStatus.GONE, "The job was removed"),
     errors.RequestTooLargeError: (HTTPStatus(413), "The body is too large"),
     errors.UnsupportedMediaTypeError: (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is not plain JSON"),
+    errors.HostNotAllowedError: (HTTPStatus.MISDIRECTED_REQUEST, "The host is not served here"),
     errors.InvalidRequestError: (HTTPStatus(422), "The request breaks the contract"),
     errors.TokenCounterError: (HTTPStatus(422), "The token counter failed"),
+    errors.MissingExtraError: (HTTPStatus(422), "The service lacks an optional dependency"),
+    errors.IdempotencyConflictError: (HTTPStatus(422), "The idempotency key belongs to another request"),
+    errors.TooManyJobsError: (HTTPStatus.TOO_MANY_REQUESTS, "The API key has too many unfinished jobs"),
     errors.ConfigurationError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The service is configured wrongly"),
     errors.MissingCredentialError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The service lacks a credential"),
-    errors.MissingExtraError: (HTTPStatus(422), "The service lacks an optional dependency"),
     errors.DecisionModelError: (HTTPStatus.BAD_GATEWAY, "The decision model failed"),
     errors.ReportedError: (HTTPStatus.BAD_GATEWAY, "Another service failed"),
     errors.ServiceUnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "A service could not be reached"),
     errors.TooBusyError: (HTTPStatus.SERVICE_UNAVAILABLE, "The service is busy"),
+    errors.StorageFullError: (HTTPStatus.SERVICE_UNAVAILABLE, "The service has no room for another job"),
+    errors.StoreUnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "The record of jobs cannot be reached"),
+    errors.ServiceStoppingError: (HTTPStatus.SERVICE_UNAVAILABLE, "The service is stopping"),
+    errors.StartTimeoutError: (HTTPStatus.GATEWAY_TIMEOUT, "The job was not started in time"),
     errors.ReMeError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The request failed"),
 }
 """How each error is answered. A class that is not listed is answered as its nearest listed base."""
+
+_BY_NAME = {kind.__name__: kind for kind in STATUS_AND_TITLE}
+
+_WORTH_ANOTHER_TRY = (
+    errors.TooBusyError,
+    errors.TooManyJobsError,
+    errors.StorageFullError,
+    errors.StoreUnavailableError,
+    errors.ServiceStoppingError,
+    errors.JobNotFinishedError,
+)
+"""Errors that pass by themselves, so that their answers say when to try again."""
 
 
 def status_and_title(kind: type[ReMeError]) -> tuple[HTTPStatus, str]:
@@ -75,15 +100,36 @@ def status_and_title(kind: type[ReMeError]) -> tuple[HTTPStatus, str]:
 
 
 def problem_fields(error: ReMeError, instance: str | None = None) -> dict[str, Any]:
-    """Describe a typed error as the fields of a `Problem`."""
-    status, title = status_and_title(type(error))
+    """Describe a typed error as the fields of a `Problem`; a reported one as the class that it names."""
+    status, title = status_and_title(_BY_NAME.get(error.error, type(error)))
     return _fields(status, title, error.fields(), instance) | error.extra()
 
 
 def problem_of(error: ReMeError) -> Response:
     """Answer a typed error."""
-    headers = _RETRY_AFTER_HEADER if isinstance(error, errors.TooBusyError) else None
-    return _document(problem_fields(error), headers)
+    return _document(problem_fields(error), headers_of(error))
+
+
+def problem_of_job(job_id: str, error: ReportedError, otherwise: HTTPStatus) -> Response:
+    """Answer the error with which a job ended; its instance is the job, which log lines name.
+
+    Args:
+        job_id: the job.
+        error: the job's own.
+        otherwise: the status if it names no error of ours.
+
+    """
+    fields = problem_fields(error, instance=f"urn:reme-compact:job:{job_id}")
+    if error.error not in _BY_NAME:
+        fields |= {"status": int(otherwise), "title": "The job failed"}
+    return _document(fields)
+
+
+def headers_of(error: ReMeError) -> dict[str, str]:
+    """Return the headers that belong to a typed error."""
+    if isinstance(error, _WORTH_ANOTHER_TRY):
+        return RETRY_AFTER_HEADER
+    return {"WWW-Authenticate": "Bearer"} if isinstance(error, errors.UnauthorizedError) else {}
 
 
 def problem_of_http(status: int, detail: str, headers: Mapping[str, str] | None) -> Response:
@@ -113,13 +159,11 @@ def problem_of_bug(instance: str) -> Response:
 
 def problem_of_stop() -> Response:
     """Answer a request whose work is cancelled because the service stops."""
-    fields = ErrorFields(
-        code="stopping",
-        error="ServiceStopping",
-        message="The service is stopping and gave the request up. Send it again when the service is back.",
-        retryable=True,
+    return problem_of(
+        errors.ServiceStoppingError(
+            "The service is stopping and gave the request up. Send it again when the service is back."
+        )
     )
-    return _document(_fields(HTTPStatus.SERVICE_UNAVAILABLE, "The service is stopping", fields), _RETRY_AFTER_HEADER)
 
 
 def new_instance() -> str:

@@ -6,6 +6,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from reme_compact.contract.errors import StoreUnavailableError
+from reme_compact.decision.health import LastRequest
+from reme_compact.jobs.runner import MissingPart, Part
 from reme_compact.service.problems import FourFields
 from reme_compact.service.state import ServiceState
 
@@ -38,23 +41,45 @@ class LastDecisionRequest(BaseModel):
     error: FourFields | None
 
 
+class Missing(BaseModel):
+    """A part without which jobs are not run, or do no more than keep everything."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    part: Part
+    message: str = Field(description="What is wrong and how to mend it.")
+
+
 class Readiness(BaseModel):
     """Whether proposals can be expected to do more than keep everything."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     status: Literal["ready", "degraded"]
+    missing: list[Missing] = Field(description="Each part that is missing; empty if the service is ready.")
     decision_model: DecisionModelDescription
     last_request: LastDecisionRequest | None = Field(
         description="null before the first decision request, and when the latest is too old to say anything."
     )
 
 
-def readiness(state: ServiceState) -> Readiness:
-    """Judge readiness by the latest decision request; without one, the service is ready."""
-    last = state.step.health.last_request
+async def readiness(state: ServiceState) -> Readiness:
+    """Judge readiness by the parts that jobs need, and by the latest decision request if there was one lately."""
+    deployment = state.deployment
+    try:
+        missing = await deployment.runner.missing()
+        last = await deployment.last_decision_request()
+    except StoreUnavailableError as error:
+        missing, last = [MissingPart("store", error.message)], None
+    if last is not None and not last.worked and all(found.part != "decision_model" for found in missing):
+        missing = [*missing, MissingPart("decision_model", _failure(last))]
     return Readiness(
-        status="ready" if last is None or last.worked else "degraded",
-        decision_model=DecisionModelDescription.model_validate(state.step.describe_decision_model()),
+        status="degraded" if missing else "ready",
+        missing=[Missing(part=found.part, message=found.message) for found in missing],
+        decision_model=DecisionModelDescription.model_validate(deployment.describe_decision_model()),
         last_request=last and LastDecisionRequest.model_validate(asdict(last)),
     )
+
+
+def _failure(last: LastRequest) -> str:
+    return last.error["message"] if last.error is not None else "The last decision request failed."

@@ -18,6 +18,7 @@ from reme_compact.presets.schema import Preset, ServiceSettings
 from reme_compact.service.app import create_app
 from reme_compact.service.binding import bind, url_of
 from reme_compact.service.logs import configure_logging
+from reme_compact.service.state import ServiceState
 
 logger = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ def serve(preset: Preset) -> None:
     settings = preset.service
     sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
     configure_logging(settings.log_format, settings.log_level)
-    with bind(settings.host, settings.port) as listener:
+    with bind(settings.host, settings.port, has_api_key=bool(settings.api_keys)) as listener:
         server = Server(create_app(preset), settings)
         with _ended_by_signals(server):
             asyncio.run(server.run_on(listener))
@@ -69,6 +70,7 @@ class Server(uvicorn.Server):
             ReMeError: the application cannot start.
 
         """
+        _send_at_once(listener)
         async with self._app.router.lifespan_context(self._app):
             # What was loaded by now stays; looking through it again with every collection only takes time.
             gc.freeze()
@@ -77,9 +79,25 @@ class Server(uvicorn.Server):
                 await self.serve(sockets=[listener])
         logger.info("stopped")
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop accepting, end streams, and let the other requests finish."""
+        service: ServiceState = self._app.state.service
+        service.begin_stop()
+        await super().shutdown(sockets)
+
     def capture_signals(self) -> nullcontext[None]:  # type: ignore[override]
         """Leave signals alone: uvicorn's way would end the process with the signal's status, not with 0."""
         return nullcontext()
+
+
+def _send_at_once(listener: socket.socket) -> None:
+    """Let accepted connections send small packets without waiting for the one before to be acknowledged.
+
+    asyncio does that only for sockets that name their protocol, and an answer whose head and body are two packets
+    would take 40 ms longer.
+    """
+    if listener.family in {socket.AF_INET, socket.AF_INET6}:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 @contextmanager

@@ -22,11 +22,13 @@ from reme_compact.service.app import create_app
 from reme_compact.service.server import Server
 
 Run: TypeAlias = Callable[[CompactionRequest], Awaitable[Response]]
+Connect: TypeAlias = Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]]
 Serving: TypeAlias = Callable[[FastAPI], AbstractAsyncContextManager[int]]
 
 
 async def unchanged(request: CompactionRequest) -> Response:
-    result = CompactionResult(messages=request.messages, changed=False, reason="no_change", stats={"asked": 0})
+    stats = {"asked": 0, "chars_before": 0, "chars_after": 0}
+    result = CompactionResult(messages=request.messages, changed=False, reason="no_change", stats=stats)
     answer = {**result.model_dump(exclude={"messages"}), "messages": request.messages}
     return Response(answer=answer, metadata={"compaction": answer["stats"]})
 
@@ -46,6 +48,13 @@ class ScriptedStep:
         self.closed = True
 
     @property
+    def compactor(self) -> Any:
+        return self
+
+    async def compact(self, get_request: Callable[[], CompactionRequest], **_: Any) -> Response:
+        return await self.run(get_request())
+
+    @property
     def as_step(self) -> CompactContextStep:
         return cast("CompactContextStep", self)
 
@@ -60,14 +69,26 @@ def noon() -> datetime:
     return datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
-def client_of(app: FastAPI) -> httpx.AsyncClient:
+def unstarted_client_of(app: FastAPI) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1")
 
 
+@asynccontextmanager
+async def client_of(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    async with app.router.lifespan_context(app), unstarted_client_of(app) as open_client:
+        yield open_client
+
+
 @pytest.fixture
-def connect() -> Callable[[FastAPI], httpx.AsyncClient]:
-    """Make clients of applications in this process; their lifespan is not entered."""
+def connect() -> Connect:
+    """Start applications in this process; the context's value is a client."""
     return client_of
+
+
+@pytest.fixture
+def connect_unstarted() -> Callable[[FastAPI], httpx.AsyncClient]:
+    """Make clients of applications in this process whose lifespan is not entered."""
+    return unstarted_client_of
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Who builds the step, and who closes it."""
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import httpx
@@ -13,7 +14,7 @@ from reme_compact.service.app import create_app
 
 pytestmark = pytest.mark.anyio
 
-Connect = Callable[[FastAPI], httpx.AsyncClient]
+Connect = Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]]
 
 
 @pytest.mark.parametrize("preset", [None, Preset()])
@@ -25,9 +26,9 @@ async def test_the_application_closes_the_step_that_it_built(
     preset: Preset | None,
 ) -> None:
     step = scripted()
-    monkeypatch.setattr("reme_compact.service.app.assemble_job", lambda _, name: {"compact_context": step}[name])
+    monkeypatch.setattr("reme_compact.jobs.deployment.assemble_job", lambda _, name: {"compact_context": step}[name])
     app = create_app(preset)
-    async with app.router.lifespan_context(app), connect(app) as client:
+    async with connect(app) as client:
         assert (await client.post("/compact_context", json=body)).status_code == 200
         assert not step.closed
     assert step.closed
@@ -38,7 +39,7 @@ async def test_the_application_leaves_a_given_step_open(
 ) -> None:
     step = scripted()
     app = create_app(step=step.as_step)
-    async with app.router.lifespan_context(app), connect(app) as client:
+    async with connect(app) as client:
         assert (await client.post("/compact_context", json=body)).status_code == 200
     assert not step.closed
 
@@ -47,7 +48,7 @@ async def test_a_failing_start_raises_the_typed_error(monkeypatch: pytest.Monkey
     def refuse(*_: Any) -> Any:
         raise MissingCredentialError("Set DECISION_MODEL_API_KEY.")
 
-    monkeypatch.setattr("reme_compact.service.app.assemble_job", refuse)
+    monkeypatch.setattr("reme_compact.jobs.deployment.assemble_job", refuse)
     app = create_app(Preset())
     with pytest.raises(MissingCredentialError, match="DECISION_MODEL_API_KEY"):
         async with app.router.lifespan_context(app):

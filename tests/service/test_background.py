@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 
 from reme_compact.contract.errors import ErrorFields
+from reme_compact.jobs.deployment import EmbeddedDeployment
 from reme_compact.presets.schema import BackgroundJobSettings, HealthSettings, Preset
 from reme_compact.service.app import create_app
 from reme_compact.service.background import JOBS, expire_health, run_again_and_again
@@ -24,16 +26,16 @@ SETTINGS = BackgroundJobSettings(job="expire_health", every_seconds=7)
 
 def state_of(step: Any, now: datetime) -> ServiceState:
     preset = Preset(health=HealthSettings(outcome_expires_after_seconds=60))
-    return ServiceState(preset=preset, clock=lambda: now, ready_step=step)
+    return ServiceState(preset=preset, clock=lambda: now, ready_deployment=EmbeddedDeployment(preset, step))
 
 
 @pytest.mark.parametrize(("age", "forgotten"), [(59, False), (60, True), (600, True)])
-def test_an_outcome_is_forgotten_when_it_is_old_enough(
+async def test_an_outcome_is_forgotten_when_it_is_old_enough(
     scripted: Callable[..., Any], noon: datetime, age: int, forgotten: bool
 ) -> None:
     step = scripted()
     step.health.failed(noon, OUTAGE)
-    expire_health(state_of(step, noon + timedelta(seconds=age)))
+    await expire_health(state_of(step, noon + timedelta(seconds=age)))
     assert (step.health.last_request is None) is forgotten
 
 
@@ -54,7 +56,7 @@ async def test_a_job_runs_at_its_interval_and_survives_its_failures(
         if len(slept) == 4:
             raise Enough
 
-    def fail_once(_: ServiceState) -> None:
+    async def fail_once(_: ServiceState) -> None:
         nonlocal runs
         runs += 1
         if runs == 1:
@@ -71,16 +73,20 @@ async def test_a_job_runs_at_its_interval_and_survives_its_failures(
 @pytest.mark.parametrize("enabled", [True, False])
 async def test_the_application_runs_the_jobs_that_its_preset_enables(
     scripted: Callable[..., Any],
-    connect: Callable[[FastAPI], httpx.AsyncClient],
+    connect: Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]],
     noon: datetime,
     monkeypatch: pytest.MonkeyPatch,
     enabled: bool,
 ) -> None:
     ran = anyio.Event()
-    monkeypatch.setitem(JOBS, "expire_health", lambda _: ran.set())
+
+    async def run(_: ServiceState) -> None:
+        ran.set()
+
+    monkeypatch.setitem(JOBS, "expire_health", run)
     job = BackgroundJobSettings(job="expire_health", every_seconds=0.001, enabled=enabled)
     app = create_app(Preset(background={"health": job}), scripted().as_step, clock=lambda: noon)
-    async with app.router.lifespan_context(app), connect(app) as client:
+    async with connect(app) as client:
         if enabled:
             with anyio.fail_after(30):
                 await ran.wait()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import httpx
@@ -11,6 +12,8 @@ from fastapi import FastAPI
 from reme_compact.compaction.step import CompactContextStep
 from reme_compact.decision.protocol import BinaryAnswer, DecisionResponse
 from reme_compact.service.app import create_app
+
+Connect = Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]]
 
 pytestmark = pytest.mark.anyio
 
@@ -23,7 +26,9 @@ async def nothing_is_needed(_: Any, questions: Any) -> DecisionResponse:
 
 
 @pytest.fixture
-async def client(connect: Callable[[FastAPI], httpx.AsyncClient]) -> AsyncIterator[httpx.AsyncClient]:
+async def client(
+    connect: Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]],
+) -> AsyncIterator[httpx.AsyncClient]:
     step = CompactContextStep(as_decision_model=nothing_is_needed, token_counters={"broken": lambda: broken})
     async with connect(create_app(step=step)) as open_client:
         yield open_client
@@ -137,7 +142,9 @@ async def test_a_request_that_breaks_the_contract_is_422_and_names_the_place(
 ) -> None:
     answer = await post(client, request_of() | change)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
-    assert [problem["path"] for problem in answer.json()["problems"]] == [path]
+    if path not in FOUND_BY_THE_JOB:
+        assert [problem["path"] for problem in answer.json()["problems"]] == [path]
+    assert not path or f"{path}: " in answer.json()["message"]
 
 
 async def test_a_counter_that_raises_is_422_without_its_text(client: httpx.AsyncClient) -> None:
@@ -146,6 +153,9 @@ async def test_a_counter_that_raises_is_422_without_its_text(client: httpx.Async
     assert (answer.status_code, answer.json()["code"]) == (422, "token_counter_failed")
     assert "secret" not in answer.text
 
+
+FOUND_BY_THE_JOB = {"options.max_output_tokens", "token_counter"}
+"""What is wrong there depends on the counters that there are; a job's error has no list of single problems."""
 
 REF = {"source_refs": {"good": "archive/good"}}
 

@@ -2,12 +2,12 @@
 
 import errno
 import socket
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from reme_compact.contract.errors import ConfigurationError
-from reme_compact.service.binding import bind, url_of
+from reme_compact.service.binding import bind, is_reachable_by_others, url_of
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
@@ -21,10 +21,68 @@ def test_loopback_is_bound_and_any_free_port_is_told(host: str) -> None:
             pass
 
 
+def resolving_to(*addresses: str) -> Any:
+    def resolve(_: Any, port: int, **__: Any) -> list[Any]:
+        families = [socket.AF_INET6 if ":" in address else socket.AF_INET for address in addresses]
+        return [
+            (family, socket.SOCK_STREAM, 6, "", (address, port))
+            for family, address in zip(families, addresses, strict=True)
+        ]
+
+    return resolve
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1", "::ffff:0.0.0.0"])
-def test_anything_that_others_can_reach_is_refused(host: str) -> None:
-    with pytest.raises(ConfigurationError, match=r"Only loopback addresses .* are supported"):
+def test_anything_that_others_can_reach_is_refused_without_a_key(host: str) -> None:
+    with pytest.raises(
+        ConfigurationError, match=r"there is no API key\. Make one with `reme api_key name=NAME`"
+    ) as caught:
         bind(host, 0)
+    assert "service.api_keys" in caught.value.message
+    assert is_reachable_by_others(host)
+
+
+def test_with_a_key_others_may_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", resolving_to("127.0.0.1", "192.0.2.1"))
+    with bind("both.example", 0, has_api_key=True) as listener:
+        assert listener.getsockname()[0] == "127.0.0.1"
+
+
+class Listening:
+    def __init__(self, *name: Any) -> None:
+        self.getsockname = lambda: name
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        (("0.0.0.0", 80), "http://127.0.0.1:80"),
+        (("::", 80, 0, 0), "http://[::1]:80"),
+        (("::1", 80, 0, 0), "http://[::1]:80"),
+        (("192.0.2.1", 80), "http://192.0.2.1:80"),
+        (("fe80::1%eth0", 80, 0, 2), "http://[fe80::1%eth0]:80"),
+    ],
+)
+def test_the_url_is_one_that_can_be_called(name: tuple[Any, ...], url: str) -> None:
+    assert url_of(cast("socket.socket", Listening(*name))) == url
+
+
+def test_one_address_of_a_name_that_others_can_reach_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", resolving_to("127.0.0.1", "192.0.2.1"))
+    with pytest.raises(ConfigurationError, match="can be reached from other machines"):
+        bind("both.example", 0)
+    assert is_reachable_by_others("both.example")
+
+
+def test_of_several_addresses_one_of_ipv4_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", resolving_to("::1", "127.0.0.1", "127.0.0.2"))
+    with bind("many.example", 0) as listener:
+        assert listener.getsockname()[0] == "127.0.0.1"
+    assert not is_reachable_by_others("many.example")
+
+
+def test_a_host_that_cannot_be_found_counts_as_local() -> None:
+    assert not is_reachable_by_others("a\0b")
 
 
 def test_an_unknown_host_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

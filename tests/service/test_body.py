@@ -21,7 +21,7 @@ JSON = {"content-type": "application/json"}
 
 @pytest.fixture
 async def small(
-    scripted: Callable[..., Any], connect: Callable[[FastAPI], httpx.AsyncClient]
+    scripted: Callable[..., Any], connect: Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]]
 ) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a service that accepts 1,000 bytes."""
     preset = Preset(service=ServiceSettings(max_body_bytes=1000))
@@ -120,7 +120,10 @@ async def test_a_client_that_stalls_is_let_go_and_its_slot_is_free_again(
     serving: Serving, scripted: Callable[..., Any], body: dict[str, Any]
 ) -> None:
     preset = Preset(service=ServiceSettings(max_active_requests=1, request_read_seconds=0.2))
-    head = b"POST /compact_context HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n"
+    head = (
+        b"POST /compact_context HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 10\r\n\r\n"
+    )
     async with serving(create_app(preset, scripted().as_step)) as port:
         async with await anyio.connect_tcp("127.0.0.1", port) as stalled:
             await stalled.send(head + b"{")

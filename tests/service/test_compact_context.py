@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import anyio
@@ -14,12 +15,13 @@ from reme_compact.compaction.step import CompactContextStep
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.result import CompactionResult
 from reme_compact.decision.protocol import BinaryAnswer, DecisionResponse
-from reme_compact.service import routes
+from reme_compact.jobs import execution
+from reme_compact.service import submission
 from reme_compact.service.app import create_app
 
 pytestmark = pytest.mark.anyio
 
-Connect = Callable[[FastAPI], httpx.AsyncClient]
+Connect = Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]]
 Serving = Callable[[FastAPI], Any]
 
 
@@ -74,15 +76,16 @@ async def test_what_a_history_holds_comes_back_exactly(
     assert json.loads(answer.content)["answer"]["messages"] == body["messages"]
 
 
-@pytest.mark.parametrize("work", ["parse_json", "response_pieces"])
+@pytest.mark.parametrize(("module", "work"), [(submission, "parse_json"), (execution, "response_pieces")])
 async def test_reading_and_writing_json_leave_other_requests_alone(
     scripted: Callable[..., Any],
     serving: Serving,
     body: dict[str, Any],
     monkeypatch: pytest.MonkeyPatch,
+    module: Any,
     work: str,
 ) -> None:
-    real: Callable[[Any], Any] = getattr(routes, work)
+    real: Callable[[Any], Any] = getattr(module, work)
     entered, go_on = anyio.Event(), threading.Event()
 
     def slow(value: Any) -> Any:
@@ -90,7 +93,7 @@ async def test_reading_and_writing_json_leave_other_requests_alone(
         assert go_on.wait(30)
         return real(value)
 
-    monkeypatch.setattr(routes, work, slow)
+    monkeypatch.setattr(module, work, slow)
     statuses: list[int] = []
 
     async def post(client: httpx.AsyncClient) -> None:

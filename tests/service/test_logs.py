@@ -6,8 +6,11 @@ import logging
 import sys
 from collections.abc import Iterator
 
+import anyio
+import anyio.to_thread
 import pytest
 
+from reme_compact.jobs.log_context import logging_for_job
 from reme_compact.service.logs import LogFormat, configure_logging
 
 
@@ -82,11 +85,11 @@ def test_level_error_silences_warnings_of_others_too() -> None:
 
 def test_the_access_log_has_no_query() -> None:
     stream = configured()
-    arguments = ("127.0.0.1:5", "GET", "/health?token=secret", "1.1", 200)
+    arguments = ("127.0.0.1:5", "GET", "/ready?token=secret", "1.1", 200)
     logging.getLogger("uvicorn.access").info('%s - "%s %s HTTP/%s" %d', *arguments)
     assert "secret" not in stream.getvalue()
     [line] = lines_of(stream)
-    assert (line["event"], line["method"], line["path"], line["status"]) == ("request", "GET", "/health", 200)
+    assert (line["event"], line["method"], line["path"], line["status"]) == ("request", "GET", "/ready", 200)
 
 
 @pytest.mark.parametrize("log_format", ["json", "console"])
@@ -111,3 +114,47 @@ def test_a_message_with_a_lone_surrogate_is_written() -> None:
     logging.getLogger("reme_compact").warning("odd \ud800")
     [line] = lines_of(stream)
     assert line["event"] == "odd \ud800"
+
+
+def access(stream: io.StringIO, target: str, status: int) -> list[dict[str, object]]:
+    stream.truncate(0)
+    stream.seek(0)
+    arguments = ("127.0.0.1:5", "GET", target, "1.1", status)
+    logging.getLogger("uvicorn.access").info('%s - "%s %s HTTP/%s" %d', *arguments)
+    return lines_of(stream)
+
+
+def test_watchers_are_not_logged_unless_their_requests_fail_or_everything_is_wanted() -> None:
+    stream = configured()
+    for target in ("/health", "/metrics", "/health?x=1"):
+        assert access(stream, target, 200) == []
+        assert len(access(stream, target, 401)) == 1
+    assert len(access(stream, "/healthy", 200)) == 1
+    assert len(access(configured(level="debug"), "/health", 200)) == 1
+
+
+def test_a_line_written_for_a_job_names_it() -> None:
+    stream = configured()
+    logger = logging.getLogger("reme_compact.jobs")
+    with logging_for_job("job-1"):
+        logger.warning("one")
+        logger.warning("two", extra={"job_id": "job-2"})
+    logger.warning("three")
+    assert [line.get("job_id") for line in lines_of(stream)] == ["job-1", "job-2", None]
+
+
+@pytest.mark.anyio
+async def test_tasks_and_threads_of_a_job_name_it_and_those_of_others_do_not() -> None:
+    stream = configured()
+    logger = logging.getLogger("reme_compact.jobs")
+
+    async def work(job_id: str) -> None:
+        with logging_for_job(job_id):
+            await anyio.to_thread.run_sync(logger.warning, job_id)
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(5):
+            tasks.start_soon(work, f"job-{number}")
+    lines = lines_of(stream)
+    assert len(lines) == 5
+    assert all(line["event"] == line["job_id"] for line in lines)

@@ -158,3 +158,17 @@ async def test_a_request_under_way_gets_its_grace_and_is_then_cancelled(
     assert answer.status_code == (200 if finishes else 503)
     if not finishes:
         assert (answer.json()["code"], answer.json()["retryable"]) == ("stopping", True)
+
+
+@pytest.mark.anyio
+async def test_accepted_connections_send_small_answers_at_once(scripted: Callable[..., Any]) -> None:
+    """They inherit it from the listening socket; without it, each answer waits 40 ms for the client's system."""
+    app = create_app(step=scripted().as_step)
+    with anyio.fail_after(60), socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Server(app, ServiceSettings())
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.run_on, listener)
+            async with httpx.AsyncClient() as client:
+                await client.get(f"http://127.0.0.1:{listener.getsockname()[1]}/health")
+            assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+            server.should_exit = True

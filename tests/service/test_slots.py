@@ -1,6 +1,7 @@
 """At most so many requests are worked on at once."""
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import anyio
@@ -12,6 +13,8 @@ from reme_compact.contract.errors import TooBusyError
 from reme_compact.presets.schema import Preset, ServiceSettings
 from reme_compact.service.app import create_app
 from reme_compact.service.slots import Slots
+
+Connect = Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]]
 
 pytestmark = pytest.mark.anyio
 
@@ -27,7 +30,9 @@ def test_a_slot_is_free_again_however_its_work_ended() -> None:
 
 
 async def test_one_request_too_many_is_503_and_may_be_repeated(
-    scripted: Callable[..., Any], connect: Callable[[FastAPI], httpx.AsyncClient], body: Any
+    scripted: Callable[..., Any],
+    connect: Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]],
+    body: Any,
 ) -> None:
     step = scripted()
     started, go_on = anyio.Event(), anyio.Event()

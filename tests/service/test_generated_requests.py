@@ -1,0 +1,131 @@
+"""Requests made up from the OpenAPI document are answered as it says, with API keys and without."""
+
+import contextlib
+import copy
+import hashlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+import schemathesis
+from anyio.from_thread import start_blocking_portal
+from fastapi import FastAPI
+from hypothesis import settings
+from schemathesis import Case
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+from reme_compact.compaction.step import CompactContextStep
+from reme_compact.contract.request import CompactionRequest
+from reme_compact.decision.protocol import BinaryAnswer, DecisionResponse
+from reme_compact.presets.schema import ApiKeySettings, Preset, ServiceSettings
+from reme_compact.service.app import create_app
+from reme_compact.service.server import Server
+
+SECRET = "reme_secret"
+WITH_KEY = {"Authorization": f"Bearer {SECRET}"}
+KEY = ApiKeySettings(sha256=hashlib.sha256(SECRET.encode()).hexdigest())
+GUARDED = Preset(service=ServiceSettings(api_keys={"agent": KEY}))
+
+
+async def half_needed(_: Any, questions: Any) -> DecisionResponse:
+    return DecisionResponse(content=dict.fromkeys(questions, BinaryAnswer(0.5)))
+
+
+def new_app(preset: Preset) -> FastAPI:
+    return create_app(preset, CompactContextStep(as_decision_model=half_needed))
+
+
+OPEN_SCHEMA = schemathesis.openapi.from_dict(copy.deepcopy(new_app(Preset()).openapi()))
+GUARDED_SCHEMA = schemathesis.openapi.from_dict(copy.deepcopy(new_app(GUARDED).openapi()))
+
+
+@contextlib.asynccontextmanager
+async def serving(app: FastAPI) -> AsyncIterator[str]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Server(app, ServiceSettings(shutdown_grace_seconds=5))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.run_on, listener)
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            server.should_exit = True
+
+
+@pytest.fixture(scope="module")
+def open_address() -> Iterator[str]:
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serving(new_app(Preset()))) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def guarded_address() -> Iterator[str]:
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serving(new_app(GUARDED))) as address:
+        yield address
+
+
+def jobs_at(address: str, headers: dict[str, str]) -> list[str]:
+    """Make a job that succeeded and one that failed."""
+    unregistered = CompactionRequest.example | {"token_counter": "unknown"}
+    answers = [
+        httpx.post(f"{address}/jobs/compact_context", json=body, headers=headers | {"Prefer": "wait=30"})
+        for body in (CompactionRequest.example, unregistered)
+    ]
+    assert [answer.json()["status"] for answer in answers] == ["succeeded", "failed"]
+    return [answer.json()["id"] for answer in answers]
+
+
+@pytest.fixture(scope="module")
+def open_jobs(open_address: str) -> list[str]:
+    return jobs_at(open_address, {})
+
+
+@pytest.fixture(scope="module")
+def guarded_jobs(guarded_address: str) -> list[str]:
+    return jobs_at(guarded_address, WITH_KEY)
+
+
+def is_beyond_a_schema(path: str, case: Case[Any]) -> bool:
+    """Tell whether a refusal is for something that a schema cannot say.
+
+    Which counters are registered, that a budget needs one, which cursors there are, and that 1.0 is no whole number.
+    """
+    if path in {"token_counter", "options.max_output_tokens", "cursor", "header.Last-Event-ID"}:
+        return True
+    owner, _, name = path.partition(".")
+    body: Any = case.body
+    return owner == "options" and isinstance(body["options"][name], float)
+
+
+def check(case: Case[Any], address: str, jobs: list[str], headers: dict[str, str]) -> None:
+    is_positive = case.meta is not None and case.meta.generation.mode.is_positive
+    if is_positive and "job_id" in case.path_parameters:
+        case.path_parameters["job_id"] = jobs[len(str(case.path_parameters["job_id"])) % len(jobs)]
+    answer = case.call_and_validate(base_url=address, headers=headers, excluded_checks=[positive_data_acceptance])
+    if not is_positive or answer.status_code < 300:
+        return
+    problem = answer.json()
+    # Without single problems it is the failed job's own error, or a counter that is not registered.
+    assert problem["code"] in {"invalid_request", "idempotency_conflict"}
+    assert all(is_beyond_a_schema(found["path"], case) for found in problem.get("problems", []))
+
+
+@OPEN_SCHEMA.parametrize()
+@settings(max_examples=20, deadline=None)
+def test_without_keys(case: Case[Any], open_address: str, open_jobs: list[str]) -> None:
+    check(case, open_address, open_jobs, {})
+
+
+@GUARDED_SCHEMA.parametrize()
+@settings(max_examples=10, deadline=None)
+def test_with_a_key(case: Case[Any], guarded_address: str, guarded_jobs: list[str]) -> None:
+    check(case, guarded_address, guarded_jobs, WITH_KEY)
+
+
+@GUARDED_SCHEMA.parametrize()
+@settings(max_examples=5, deadline=None)
+def test_without_the_key_that_is_needed(case: Case[Any], guarded_address: str) -> None:
+    answer = case.call(base_url=guarded_address)
+    if case.path != "/health":
+        assert answer.status_code == 401
+    case.validate_response(answer, excluded_checks=[positive_data_acceptance])
