@@ -1,11 +1,27 @@
 """Whether an answer is a proposal: checked once, before anything relies on its shape."""
 
+import http.client
 from typing import Any
 
 from pydantic import ValidationError
 
+from reme_compact.cli.client import Answer
 from reme_compact.contract.result import CallDecision, CompactionResult
 from reme_compact.contract.validation import problems_of
+
+
+def proposal_of(answer: Answer) -> dict[str, Any]:
+    """Return the standard response that a service answered.
+
+    Raises:
+        ServiceUnavailableError: it is none, so whoever answered is no service.
+
+    """
+    flaw = flaw_of(answer.value) if answer.status == http.client.OK else "no answer to this request"
+    if flaw is not None:
+        raise answer.unlike_a_service(flaw)
+    response: dict[str, Any] = answer.value
+    return response
 
 
 def flaw_of(answer: Any) -> str | None:

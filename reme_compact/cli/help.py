@@ -4,27 +4,18 @@ The models are imported by the texts that list keys, not by the main help, which
 """
 
 import json
-import shutil
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-from reme_compact.cli.exit_codes import MEANINGS
-
-if TYPE_CHECKING:
-    from reme_compact.cli.request_keys import Key
+from reme_compact.cli.help_layout import described, exit_codes, pairs
 
 MAIN = """\
 reme keeps an LLM agent's context small without losing what it needs. It reads a history of messages and
 proposes the same history, smaller: old tool results that a decision model judges no longer needed become a
 short excerpt and a reference to the original. Your history is never changed.
 
-Usage:
-  reme start [config=PRESET] [a.b=value ...]          run the service (Ctrl-C stops it)
-  reme compact_context key=value ...                  ask a running service for a proposal
-  reme start job=compact_context key=value ...        make one proposal without a service
-  reme help [start | compact_context]                 all keys, with types, defaults and meanings
-  reme --version
+Usage: reme COMMAND [key=value ...]
+
+{commands}
 
 Try it. This works as it stands; once `reme start` runs in another terminal, so does the same without "start job=":
 
@@ -34,6 +25,21 @@ Try it. This works as it stands; once `reme start` runs in another terminal, so 
 
 Exit codes:
 {exit_codes}"""
+
+COMMANDS: Mapping[str, str] = {
+    "reme start [config=PRESET] [a.b=value ...]": "run the service (Ctrl-C stops it)",
+    "reme start job=compact_context key=value ...": "make one proposal without a service",
+    "reme compact_context key=value ...": "ask a running service for a proposal",
+    "reme submit compact_context key=value ...": "the same as a job: print its id, and do not wait",
+    "reme jobs [ID]": "list jobs, or show one",
+    "reme watch ID": "follow a job until it ends",
+    "reme result ID": "show the proposal of a finished job",
+    "reme cancel ID": "end a job",
+    "reme worker role=jobs|scores": "run a worker of a distributed deployment",
+    "reme api_key [name=NAME]": "make a key for callers of the service",
+    "reme help [COMMAND]": "all keys, with types, defaults and meanings",
+    "reme --version": "print the version",
+}
 
 COMPACT_CONTEXT = """\
 Usage: reme compact_context key=value ...
@@ -71,6 +77,8 @@ keys of `reme compact_context --help` and the same output.
 Examples:
 
   reme start config=decision_compaction service.port=9000
+  reme start config=distributed workers=local
+  reme start config=distributed redis_url=redis://127.0.0.1:6379/0
   reme start config=./my_preset.yaml components.as_decision_model.compaction.backend=agentscope
 
 {example}
@@ -114,9 +122,10 @@ _LOCAL_COMMAND = "reme start job=compact_context"
 def main_help() -> str:
     """Return the help of the whole command."""
     return MAIN.format(
-        example=_local(paste_example()),
+        commands=pairs(COMMANDS),
+        example=paste_example(_LOCAL_COMMAND),
         what_it_shows=WHAT_IT_SHOWS.format(command=_LOCAL_COMMAND),
-        exit_codes=_exit_codes(),
+        exit_codes=exit_codes(),
     )
 
 
@@ -130,9 +139,9 @@ def compact_context_help() -> str:
         example=paste_example(),
         what_it_shows=WHAT_IT_SHOWS.format(command=_COMMAND),
         grammar=GRAMMAR,
-        keys="\n".join(_describe([*request_keys().values(), WHOLE_REQUEST])),
-        call_keys=_pairs(CALL_KEYS),
-        exit_codes=_exit_codes(),
+        keys="\n".join(described([*request_keys().values(), WHOLE_REQUEST])),
+        call_keys=pairs(CALL_KEYS),
+        exit_codes=exit_codes(),
     )
 
 
@@ -143,19 +152,19 @@ def start_help() -> str:
     from reme_compact.presets.schema import Preset  # noqa: PLC0415
 
     return START.format(
-        example=_local(paste_example()),
+        example=paste_example(_LOCAL_COMMAND),
         what_it_shows=WHAT_IT_SHOWS.format(command=_LOCAL_COMMAND),
-        start_keys=_pairs(START_KEYS),
-        sections="\n".join(_describe(keys_of(Preset).values())),
-        exit_codes=_exit_codes(),
+        start_keys=pairs(START_KEYS),
+        sections="\n".join(described(keys_of(Preset).values())),
+        exit_codes=exit_codes(),
     )
 
 
-def paste_example() -> str:
+def paste_example(command: str = _COMMAND) -> str:
     """Return a call that works when pasted into a POSIX shell."""
     return "\n".join(
         (
-            f"  {_COMMAND} goal='Fix payment retries' next_action='Review the retry implementation' \\",
+            f"  {command} goal='Fix payment retries' next_action='Review the retry implementation' \\",
             """    eligible_tool_names='["search_code"]' source_refs='{"c1":"archive/demo/c1"}' \\""",
             """    options='{"preserve_recent_messages":1}' \\""",
             f"    messages='{json.dumps(_example_messages(), separators=(',', ':'))}'",
@@ -180,53 +189,3 @@ def _example_messages() -> list[dict[str, object]]:
 
 
 _ICONS = ("icons/cart.svg", "icons/user.svg")
-
-
-def _local(example: str) -> str:
-    return example.replace(_COMMAND, _LOCAL_COMMAND, 1)
-
-
-def _exit_codes() -> str:
-    return _pairs({str(int(code)): meaning for code, meaning in MEANINGS.items()})
-
-
-def _pairs(meanings: Mapping[str, str]) -> str:
-    width = max(map(len, meanings))
-    return "\n".join(
-        textwrap.fill(
-            f"{key:<{width}}  {meaning}",
-            width=_width(),
-            initial_indent="  ",
-            subsequent_indent=" " * (width + 4),
-            break_on_hyphens=False,
-        )
-        for key, meaning in meanings.items()
-    )
-
-
-def _describe(keys: "Iterable[Key]", prefix: str = "") -> Iterator[str]:
-    for key in keys:
-        yield f"  {prefix}{key.name}  ({', '.join(_facts(key))})"
-        if key.description:
-            yield textwrap.fill(
-                key.description,
-                width=_width(),
-                initial_indent="      ",
-                subsequent_indent="      ",
-                break_on_hyphens=False,
-            )
-        yield from _describe(key.children.values(), f"{prefix}{key.name}.")
-
-
-def _facts(key: "Key") -> Sequence[str]:
-    if key.required:
-        return key.type_words, "required"
-    if key.children:
-        return (key.type_words,)
-    if key.default in (None, [], {}):
-        return key.type_words, "default: null" if key.nullable else "default: none"
-    return key.type_words, f"default: {key.default:g}" if isinstance(key.default, float) else f"default: {key.default}"
-
-
-def _width() -> int:
-    return min(max(shutil.get_terminal_size((100, 24)).columns, 40), 112)

@@ -8,16 +8,45 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from reme_compact.cli.api_key_help import api_key_help
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.help import compact_context_help, main_help, start_help
+from reme_compact.cli.job_help import (
+    cancel_help,
+    jobs_help,
+    result_help,
+    submit_help,
+    watch_help,
+    worker_help,
+)
 from reme_compact.cli.output import complain, errors_as_json, show_error
 from reme_compact.cli.printable import shorten
 from reme_compact.cli.streams import OutputError, occupy_closed_streams, settle_streams, standard_output, write_error
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import ReMeError, ServiceUnavailableError
 
-_COMMANDS = {"start": "reme_compact.cli.start", "compact_context": "reme_compact.cli.compact_context"}
-_HELP = {"start": start_help, "compact_context": compact_context_help}
+_COMMANDS = {
+    "start": "reme_compact.cli.start",
+    "compact_context": "reme_compact.cli.compact_context",
+    "submit": "reme_compact.cli.submit",
+    "jobs": "reme_compact.cli.jobs",
+    "watch": "reme_compact.cli.watch",
+    "result": "reme_compact.cli.result",
+    "cancel": "reme_compact.cli.cancel",
+    "worker": "reme_compact.cli.worker",
+    "api_key": "reme_compact.cli.api_key",
+}
+_HELP = {
+    "start": start_help,
+    "compact_context": compact_context_help,
+    "submit": submit_help,
+    "jobs": jobs_help,
+    "watch": watch_help,
+    "result": result_help,
+    "cancel": cancel_help,
+    "worker": worker_help,
+    "api_key": api_key_help,
+}
 _HELP_WORDS = frozenset({"--help", "-h"})
 
 

@@ -21,6 +21,9 @@ OUTPUTS: Mapping[Output, str] = {
     "messages": "the proposed messages alone, as JSON",
 }
 
+_FOR_PEOPLE = frozenset({"submit", "watch", "worker", "api_key"})
+"""Commands that write text, not JSON, also where standard output is no terminal."""
+
 _LONGEST_CODE = 60
 _LONGEST_LINE = 1000
 _MOST_LINES = 40
@@ -31,7 +34,9 @@ def errors_as_json(command: str, words: Sequence[str]) -> bool:
     given = dict(word.removeprefix("--").partition("=")[::2] for word in words)
     if command == "start" and "job" not in given:
         return False
-    return given.get("output") == "json" or ("output" not in given and not is_terminal(sys.stdout))
+    if "output" in given:
+        return given["output"] == "json"
+    return command not in _FOR_PEOPLE and not is_terminal(sys.stdout)
 
 
 def choose_output(requested: str | None) -> Output:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from reme_compact.cli.advice import next_step
+from reme_compact.cli.console import OwnConsole
 from reme_compact.cli.decision_lines import DecisionLine, decision_lines
 from reme_compact.cli.explanations import REASONS, RULES, failure_text, warnings_beyond_failures
 from reme_compact.cli.printable import cut, printable, shorten
@@ -38,16 +39,10 @@ def print_report(
     """
     if width is None and not file.isatty() and "COLUMNS" not in os.environ:
         width = _WIDTH_OF_FILES
-    console = _Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+    console = OwnConsole(file=file, width=width, highlight=False, markup=False, emoji=False)
     result = {**response["answer"], "stats": readable_stats(response["answer"])}
     known = None if request is None else understood(request)
     console.print(Group(*_sections(result, known, console.width)))
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        """Leave it to the caller; left to itself, rich would end the process with an error."""
-        raise BrokenPipeError
 
 
 def _sections(result: Mapping[str, Any], request: Mapping[str, Any] | None, width: int) -> Iterator[RenderableType]:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from reme_compact.cli.distributed import check_workers, with_redis_url, workers_of
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.grammar import read_words
 from reme_compact.cli.output import choose_output, show
@@ -24,7 +25,12 @@ START_KEYS: Mapping[str, str] = {
     "config": f"name of a preset, or path of a preset file; default: {DEFAULT_PRESET}",
     "job": "run this job once, without a service, with the request keys that follow",
     "output": "with job=: json, report or messages; default: report on a terminal, else json",
+    "redis_url": "with workers (config=distributed): short for execution.redis.url, where jobs are recorded; a URL "
+    "with a password is better given in the environment (REDIS_URL), since lists of processes show arguments",
+    "workers": "local: bring up a Redis-compatible server and both workers on this machine, too, and take them down "
+    "with the service; for a try-out of config=distributed",
 }
+_OF_THE_SERVICE = ("redis_url", "workers")
 _LIKELY_MEANT = {"host": "service.host", "port": "service.port", "timeout": "options.total_timeout_seconds"}
 
 
@@ -40,9 +46,12 @@ def run(words: Sequence[str]) -> ExitCode:
             raise UsageError(f"{key}: unknown key; did you mean '{_LIKELY_MEANT[key]}'?")
     config = own.get("config", DEFAULT_PRESET)
     if "job" in own:
+        for key in _OF_THE_SERVICE:
+            if key in own:
+                raise UsageError(f"{key}: is for the service; a job without one runs in this process.")
         return _run_job(config, overrides, own["job"], request, own.get("output"))
     _refuse_request_keys([*request, *(key for key in own if key == "output")])
-    return _run_service(config, overrides)
+    return _run_service(config, with_redis_url(overrides, own.get("redis_url")), own)
 
 
 def _refuse_request_keys(keys: Sequence[str]) -> None:
@@ -53,8 +62,9 @@ def _refuse_request_keys(keys: Sequence[str]) -> None:
         raise UsageError(sentence(f"{shown}: {unknown_key(head, [*START_KEYS, *Preset.model_fields])}"))
 
 
-def _run_service(config: str, overrides: Mapping[str, str]) -> ExitCode:
+def _run_service(config: str, overrides: Mapping[str, str], own: Mapping[str, str]) -> ExitCode:
     preset = preset_named(config, overrides)
+    check_workers(preset, config, own)
     if JOB not in preset.jobs:
         raise ConfigurationError(
             f"The preset '{config}' {missing_job(preset, JOB)} The service needs exactly that job."
@@ -65,7 +75,8 @@ def _run_service(config: str, overrides: Mapping[str, str]) -> ExitCode:
         if (error.name or "").partition(".")[0] == "reme_compact":
             raise
         raise MissingExtraError("The service", "service") from None
-    serve(preset)
+    with workers_of(config, overrides, own) as further:
+        serve(preset_named(config, {**overrides, **further}) if further else preset)
     return ExitCode.PROPOSAL
 
 

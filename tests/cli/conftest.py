@@ -1,6 +1,8 @@
 """What the tests of the command line share: a quiet environment, a stand-in service, a response to show."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted_service import ScriptedService, scripted_service
+
+from reme_compact.cli.exit_codes import ExitCode
 
 REME = Path(sys.executable).with_name("reme")
 
@@ -21,7 +26,7 @@ def quiet_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("API_KEY", "NAME", "BASE_URL", "BACKEND"):
         monkeypatch.delenv(f"DECISION_MODEL_{name}", raising=False)
-    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "REME_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -35,6 +40,24 @@ def reme() -> Callable[..., subprocess.CompletedProcess[bytes]]:
         )
 
     return run
+
+
+@pytest.fixture(scope="session")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start the service as a user would, on a free port, and stop it with Ctrl-C."""
+    with subprocess.Popen(  # noqa: S603 - our own program
+        [REME, "start", "config=decision_compaction", "service.port=0", "service.log_format=json"],
+        stderr=subprocess.PIPE,
+        cwd=tmp_path_factory.mktemp("service"),
+        env={**os.environ, "DECISION_MODEL_BACKEND": "local"},
+    ) as process:
+        assert process.stderr is not None
+        started = (json.loads(line) for line in process.stderr)
+        address: str = next(event["address"] for event in started if event["event"] == "listening")
+        yield address.rpartition(":")[2]
+        process.send_signal(signal.SIGINT)
+        process.stderr.read()
+    assert process.returncode == ExitCode.PROPOSAL
 
 
 @dataclass
@@ -67,11 +90,17 @@ def stand_in() -> Iterator[StandIn]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         service = StandIn(port=server.server_address[1])
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield service
         server.shutdown()
         thread.join()
+
+
+@pytest.fixture
+def scripted() -> Iterator[ScriptedService]:
+    with scripted_service() as service:
+        yield service
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from reme_compact.cli.address import Address
+from reme_compact.cli.answer import proposal_of
 from reme_compact.cli.client import call_service
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import ReportedError, ServiceUnavailableError
@@ -13,7 +14,12 @@ from reme_compact.contract.errors import ReportedError, ServiceUnavailableError
 
 def call(port: int, request: dict[str, Any] | None = None, *, timeout_seconds: float = 30) -> dict[str, Any]:
     address = Address("127.0.0.1", port)
-    return call_service(address, "compact_context", request or {}, timeout_seconds=timeout_seconds)
+    return ask(address, request or {}, timeout_seconds=timeout_seconds)
+
+
+def ask(address: Address, request: dict[str, Any], *, timeout_seconds: float = 30) -> dict[str, Any]:
+    answer = call_service(address, "POST", "/compact_context", request=request, timeout_seconds=timeout_seconds)
+    return proposal_of(answer)
 
 
 def test_the_request_is_posted_and_the_answer_returned(stand_in: Any, response: dict[str, Any]) -> None:
@@ -98,7 +104,7 @@ def test_a_host_that_cannot_be_found_is_worth_another_try_only_if_the_name_servi
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     with pytest.raises(ServiceUnavailableError, match="The host 'nowhere' cannot be found") as caught:
-        call_service(Address("nowhere", 80), "compact_context", {}, timeout_seconds=30)
+        ask(Address("nowhere", 80), {})
     assert caught.value.retryable is retryable
     assert "reme start" not in caught.value.message
 
@@ -113,7 +119,7 @@ def test_a_silent_service_is_given_up() -> None:
 
 def test_an_impossible_host_is_a_mistake() -> None:
     with pytest.raises(UsageError, match=r"^host: "):
-        call_service(Address("a" * 70, 80), "compact_context", {}, timeout_seconds=30)
+        ask(Address("a" * 70, 80), {})
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def test_a_conversation_that_goes_wrong(said: bytes, named: str) -> None:
 def test_an_answer_without_end_is_given_up(
     stand_in: Any, response: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reme_compact.cli.client._LONGEST_BODY", 1000)
+    monkeypatch.setattr("reme_compact.cli.exchange._LONGEST_BODY", 1000)
     stand_in.answers(200, response)
     with pytest.raises(ServiceUnavailableError, match=r"not a reme service .no HTTP that can be read"):
         call(stand_in.port)
@@ -174,5 +180,5 @@ def test_a_bare_ipv6_address(response: dict[str, Any]) -> None:
 
         received = other_side.submit(answer)
         port = listener.getsockname()[1]
-        assert call_service(Address("::1", port), "compact_context", {}, timeout_seconds=30) == response
+        assert ask(Address("::1", port), {}) == response
         assert f"Host: [::1]:{port}".encode() in received.result()

@@ -1,9 +1,12 @@
 import json
+from email.message import Message
 from typing import Any
 
 import pytest
 
 from reme_compact.cli import compact_context
+from reme_compact.cli.address import Address
+from reme_compact.cli.client import Answer
 from reme_compact.cli.exit_codes import ExitCode
 
 MESSAGES = 'messages=[{"role":"user","content":[]}]'
@@ -31,9 +34,9 @@ def test_a_call_waits_longer_than_the_scoring_may_take(
 ) -> None:
     waited: list[float] = []
 
-    def answer(*_: Any, timeout_seconds: float) -> dict[str, Any]:
+    def answer(address: Address, *_: Any, timeout_seconds: float, **__: Any) -> Answer:
         waited.append(timeout_seconds)
-        return response
+        return Answer(address, 200, Message(), response)
 
     monkeypatch.setattr(compact_context, "call_service", answer)
     assert compact_context.run([MESSAGES, "port=1", "host=a", *words]) == ExitCode.PROPOSAL

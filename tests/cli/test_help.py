@@ -1,11 +1,20 @@
 import json
 import shlex
+from collections.abc import Mapping
 
 import pytest
 
+from reme_compact.cli.cancel import CANCEL_KEYS
 from reme_compact.cli.exit_codes import MEANINGS, ExitCode
 from reme_compact.cli.help import compact_context_help, main_help, paste_example, start_help
-from reme_compact.cli.main import main
+from reme_compact.cli.job_help import cancel_help, jobs_help, result_help, submit_help, watch_help, worker_help
+from reme_compact.cli.jobs import JOBS_KEYS
+from reme_compact.cli.main import _COMMANDS, _HELP, main
+from reme_compact.cli.result import RESULT_KEYS
+from reme_compact.cli.start import START_KEYS
+from reme_compact.cli.submit import SUBMIT_KEYS
+from reme_compact.cli.watch import WATCH_KEYS
+from reme_compact.cli.worker import WORKER_KEYS
 from reme_compact.contract.options import CompactionOptions
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.presets.schema import ServiceSettings
@@ -40,7 +49,7 @@ def test_every_setting_of_the_service_is_listed() -> None:
     assert "job" in text
 
 
-@pytest.mark.parametrize("text", [main_help(), compact_context_help(), start_help()], ids=["main", "call", "start"])
+@pytest.mark.parametrize("text", [main_help(), *(text() for text in _HELP.values())], ids=["main", *_HELP])
 def test_every_exit_code_is_explained(text: str) -> None:
     assert set(MEANINGS) == set(ExitCode)
     for code, meaning in MEANINGS.items():
@@ -96,8 +105,54 @@ def test_lines_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         (["start", "--help"], start_help()),
         (["compact_context", "--help"], compact_context_help()),
         (["compact_context", "goal=x", "-h"], compact_context_help()),
+        (["help", "submit"], submit_help()),
+        (["submit", "compact_context", "--help"], submit_help()),
+        (["jobs", "-h"], jobs_help()),
+        (["help", "watch"], watch_help()),
+        (["result", "--help"], result_help()),
+        (["cancel", "--help"], cancel_help()),
+        (["worker", "role=jobs", "--help"], worker_help()),
     ],
 )
 def test_help_is_found_in_every_usual_way(words: list[str], shown: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == ExitCode.PROPOSAL
     assert capsys.readouterr().out.strip() == shown.strip()
+
+
+def test_every_command_is_listed_and_has_help() -> None:
+    assert set(_HELP) == set(_COMMANDS)
+    usage = main_help()
+    for command in _COMMANDS:
+        assert f"\n  reme {command} " in usage
+        assert f"Usage: reme {command} " in _HELP[command]()
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        (start_help(), START_KEYS),
+        (submit_help(), SUBMIT_KEYS),
+        (jobs_help(), JOBS_KEYS),
+        (watch_help(), WATCH_KEYS),
+        (result_help(), RESULT_KEYS),
+        (cancel_help(), CANCEL_KEYS),
+        (worker_help(), WORKER_KEYS),
+    ],
+    ids=["start", "submit", "jobs", "watch", "result", "cancel", "worker"],
+)
+def test_every_key_of_a_command_is_explained(text: str, keys: Mapping[str, str]) -> None:
+    words = " ".join(text.split())
+    for key, meaning in keys.items():
+        assert f"\n  {key} " in text
+        assert meaning in words
+
+
+def test_the_help_says_where_the_api_key_comes_from() -> None:
+    for text in (submit_help(), jobs_help(), watch_help(), result_help(), cancel_help()):
+        assert "REME_API_KEY" in text
+
+
+@pytest.mark.parametrize("command", [*_COMMANDS, "help"])
+def test_a_typo_in_a_command_is_recognised(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([f"{command}x"]) == ExitCode.USAGE
+    assert f"did you mean '{command}'?" in capsys.readouterr().err

@@ -1,27 +1,13 @@
-import io
 import json
 from typing import Any
 
 import pytest
+from terminal import Terminal
 
 from reme_compact.cli.client import ReportedProblemError
 from reme_compact.cli.output import choose_output, complain, errors_as_json, show, show_error
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import FieldProblem, InvalidRequestError, ServiceUnavailableError
-
-
-class Terminal(io.TextIOWrapper):
-    def __init__(self) -> None:
-        super().__init__(io.BytesIO(), encoding="utf-8")
-
-    def isatty(self) -> bool:
-        return True
-
-    def text(self) -> str:
-        self.flush()
-        buffer = self.buffer
-        assert isinstance(buffer, io.BytesIO)
-        return buffer.getvalue().decode()
 
 
 def test_a_terminal_gets_the_report_and_a_pipe_gets_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -150,6 +136,14 @@ def test_errors_are_problems_for_programs(capfd: pytest.CaptureFixture[str]) -> 
         ("start job=compact_context", True),
         ("start job=compact_context output=messages", False),
         ("start", False),
+        ("jobs", True),
+        ("jobs output=table", False),
+        ("result 1", True),
+        ("cancel 1", True),
+        ("submit compact_context", False),
+        ("submit compact_context output=json", True),
+        ("watch 1", False),
+        ("worker role=jobs", False),
     ],
 )
 def test_programs_are_recognised(words: str, expected: bool) -> None:

@@ -8,11 +8,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from scripted_service import JOB_ID
 
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.help import paste_example
@@ -27,24 +28,7 @@ EXAMPLE = [
 ]
 
 
-@pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start the service as a user would, on a free port, and stop it with Ctrl-C."""
-    with subprocess.Popen(  # noqa: S603 - our own program
-        [REME, "start", "config=decision_compaction", "service.port=0", "service.log_format=json"],
-        stderr=subprocess.PIPE,
-        cwd=tmp_path_factory.mktemp("service"),
-        env={**os.environ, "DECISION_MODEL_BACKEND": "local"},
-    ) as process:
-        assert process.stderr is not None
-        started = (json.loads(line) for line in process.stderr)
-        address: str = next(event["address"] for event in started if event["event"] == "listening")
-        yield address.rpartition(":")[2]
-        process.send_signal(signal.SIGINT)
-        process.stderr.read()
-    assert process.returncode == ExitCode.PROPOSAL
-
-
+HEAVY = ["fastapi", "uvicorn", "httpx", "numpy", "agentscope", "tiktoken", "celery", "redis", "structlog"]
 AWAY = ("backend=agentscope", "credential.api_key=x", "credential.base_url=http://127.0.0.1:9", "max_retries=0")
 
 
@@ -297,10 +281,15 @@ def _read_all(terminal: int) -> str:
         (["--help"], ["pydantic", "yaml", "httpx", "rich", "numpy", "anyio"]),
         (
             ["compact_context", *EXAMPLE, "port=1"],
-            ["fastapi", "uvicorn", "httpx", "rich", "numpy", "agentscope", "tiktoken"],
+            [*HEAVY, "rich"],
         ),
+        (["submit", "compact_context", *EXAMPLE, "port=1"], [*HEAVY, "rich"]),
+        (["jobs", "host=127.0.0.1", "port=1"], [*HEAVY, "rich", "yaml", "reme_compact.presets.schema"]),
+        (["watch", JOB_ID, "host=127.0.0.1", "port=1"], [*HEAVY, "rich", "yaml", "reme_compact.presets.schema"]),
+        (["cancel", JOB_ID, "host=127.0.0.1", "port=1"], [*HEAVY, "rich", "yaml", "reme_compact.presets.schema"]),
+        (["result", JOB_ID, "host=127.0.0.1", "port=1"], [*HEAVY, "rich", "yaml", "reme_compact.presets.schema"]),
     ],
-    ids=["version", "help", "call"],
+    ids=["version", "help", "call", "submit", "jobs", "watch", "cancel", "result"],
 )
 def test_nothing_is_imported_that_is_not_needed(words: list[str], unwanted: list[str]) -> None:
     script = (

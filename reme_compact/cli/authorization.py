@@ -1,0 +1,28 @@
+"""The API key of a call: from the environment, since arguments show in lists of processes."""
+
+import os
+import re
+from collections.abc import Mapping
+
+from reme_compact.contract.errors import ConfigurationError
+
+API_KEY_VARIABLE = "REME_API_KEY"
+_KEY = re.compile("[\x21-\x7e]+")
+
+
+def authorization(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the header that carries the key; no header without a key.
+
+    Args:
+        environment: null means that of the process.
+
+    Raises:
+        ConfigurationError: what is there cannot be a key; its value is not told.
+
+    """
+    key = (os.environ if environment is None else environment).get(API_KEY_VARIABLE, "").strip()
+    if not key:
+        return {}
+    if not _KEY.fullmatch(key):
+        raise ConfigurationError(f"{API_KEY_VARIABLE}: holds spaces or characters that no API key has.")
+    return {"Authorization": f"Bearer {key}"}

@@ -1,0 +1,96 @@
+"""What a distributed deployment needs besides the service: a Redis server, and workers."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from reme_compact.cli.printable import shorten
+from reme_compact.cli.usage import UsageError
+from reme_compact.cli.workers_package import workers_module
+from reme_compact.presets.schema import Preset
+
+DISTRIBUTED_PRESET = "distributed"
+_URL_PATH = "execution.redis.url"
+_EXAMPLE_URL = "redis://127.0.0.1:6379/0"
+
+
+def is_distributed(preset: Preset) -> bool:
+    """Tell whether jobs are run by workers."""
+    return preset.execution.runner == "celery"
+
+
+def check_has_url(preset: Preset, command: str) -> None:
+    """Refuse a distributed preset that does not say where its Redis is, naming both ways to go on.
+
+    Raises:
+        UsageError: it does not.
+
+    """
+    if preset.execution.redis.url is None:
+        raise UsageError(
+            "redis_url: a distributed deployment needs a Redis server, and none is named. Name one:\n"
+            f"  {command} redis_url={_EXAMPLE_URL}\n"
+            "or have a server and both workers brought up on this machine, for a try-out:\n"
+            f"  reme start config={DISTRIBUTED_PRESET} workers=local"
+        )
+
+
+def with_redis_url(overrides: dict[str, str], redis_url: str | None) -> dict[str, str]:
+    """Return the overrides with what `redis_url=` is short for.
+
+    Raises:
+        UsageError: both are given.
+
+    """
+    if redis_url is None:
+        return overrides
+    if _URL_PATH in overrides:
+        raise UsageError(f"redis_url: is short for {_URL_PATH}, which is given, too.")
+    if not redis_url.strip():
+        raise UsageError(f"redis_url: is empty; write it as in redis_url={_EXAMPLE_URL}.")
+    return {**overrides, _URL_PATH: redis_url}
+
+
+def check_workers(preset: Preset, config: str, own: Mapping[str, str]) -> None:
+    """Check what `reme start` was told about workers and their server.
+
+    Args:
+        preset: what is started.
+        config: its name as given.
+        own: `redis_url` and `workers`, where they are given.
+
+    Raises:
+        UsageError: a value is wrong, or does not fit the preset.
+
+    """
+    if own.get("workers", "local") != "local":
+        raise UsageError("workers: must be local; workers elsewhere are started there, with `reme worker`.")
+    if not is_distributed(preset):
+        for key in ("workers", "redis_url"):
+            if key in own:
+                raise UsageError(
+                    f"{key}: is for a preset that has its jobs run by workers (execution.runner: celery), and "
+                    f"'{shorten(config, 80)}' has not; did you mean config={DISTRIBUTED_PRESET}?"
+                )
+    elif "workers" not in own:
+        check_has_url(preset, f"reme start config={shlex.quote(config)}")
+    elif "redis_url" in own:
+        raise UsageError("workers: brings up a server of its own, so redis_url= must be left out.")
+
+
+@contextmanager
+def workers_of(config: str, overrides: Mapping[str, str], own: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Run local workers and their server, if that was asked for, and give the overrides that lead to them.
+
+    Raises:
+        MissingExtraError: a package or a server program is missing.
+        StoreUnavailableError: the server cannot be started.
+
+    """
+    if "workers" not in own:
+        yield {}
+        return
+    feature = "workers=local"
+    arguments = workers_module("worker_arguments", feature).PresetArguments(config, overrides)
+    with workers_module("local_deployment", feature).local_deployment(arguments) as url:
+        yield {_URL_PATH: url}
