@@ -1,6 +1,9 @@
 """Fixtures for the integration tests."""
 
 import pytest
+from redis_fixtures import durable_server, redis_server
+
+__all__ = ["durable_server", "redis_server"]
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
+from scenarios.load import NAMES, Scenario, load_scenario
 
-from integration.scenarios.load import NAMES, Scenario, load_scenario
 from reme_compact.compaction.step import CompactContextStep
 from reme_compact.decision.local import LocalDecisionModel
 from reme_compact.decision.protocol import OwnedDecisionModel

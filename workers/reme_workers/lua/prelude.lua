@@ -1,0 +1,117 @@
+-- What every script begins with: its keys and arguments, the server's time, and the changes that several make.
+-- One server holds all keys, so scripts may build the name of an owner's key from what a record says.
+local record, events, body, result, outcomes, tombstone = unpack(KEYS, 1, 6)
+local jobs, active, to_start, unclaimed, leases, deadlines, expiries, ledger, stored_bytes = unpack(KEYS, 7, 15)
+local channel, job_id, jobs_of, active_of = unpack(ARGV, 1, 4)
+local arguments = {unpack(ARGV, 5)}
+
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+
+-- How long the keys of a job outlive the last moment at which somebody could still need them.
+local MARGIN = 3600 * 1000
+
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+local function text(name)
+  return redis.call('HGET', record, name) or nil
+end
+
+local function number(name)
+  return tonumber(text(name))
+end
+
+local function ring()
+  redis.call('PUBLISH', channel, '')
+end
+
+local function tell(kind, data)
+  redis.call('XADD', events, '*', 'type', kind, 'data', data)
+  ring()
+end
+
+-- A key of several jobs expires with the last one of them.
+local function outlive(key, at)
+  if now + redis.call('PTTL', key) < at then
+    redis.call('PEXPIREAT', key, whole(at))
+  end
+end
+
+local function live_until(at)
+  local owner = text('owner')
+  for _, key in ipairs({record, events, body, result, outcomes}) do
+    redis.call('PEXPIREAT', key, whole(at))
+  end
+  local idempotency = text('idempotency')
+  if idempotency then
+    redis.call('PEXPIREAT', idempotency, whole(at))
+  end
+  outlive(jobs_of .. owner, at)
+  outlive(active_of .. owner, at)
+  redis.call('ZADD', expiries, whole(at), job_id)
+end
+
+-- Note how many bytes of a job are kept; nil: it is gone.
+local function account(bytes, owner)
+  local entry = redis.call('HGET', ledger, job_id)
+  local before = entry and tonumber(string.match(entry, '^%d+')) or 0
+  if bytes then
+    redis.call('HSET', ledger, job_id, whole(bytes) .. ' ' .. owner)
+  else
+    redis.call('HDEL', ledger, job_id)
+  end
+  redis.call('INCRBY', stored_bytes, whole((bytes or 0) - before))
+end
+
+local function leave_schedules()
+  for _, schedule in ipairs({to_start, unclaimed, leases, deadlines}) do
+    redis.call('ZREM', schedule, job_id)
+  end
+end
+
+local function finish(status, failure)
+  local owner = text('owner')
+  local expires = now + number('retention')
+  redis.call('HSET', record, 'status', status, 'finished_at', whole(now), 'expires_at', whole(expires))
+  if failure ~= '' then
+    redis.call('HSET', record, 'error', failure)
+  end
+  redis.call('HDEL', record, 'token')
+  redis.call('DEL', body, outcomes)
+  redis.call('SREM', active, job_id)
+  redis.call('SREM', active_of .. owner, job_id)
+  leave_schedules()
+  account(redis.call('STRLEN', result), owner)
+  tell('finished', '{"status":"' .. status .. '","error":' .. (failure ~= '' and failure or 'null') .. '}')
+  live_until(expires)
+  redis.call('SET', tombstone, owner, 'PXAT', whole(expires + number('retention')))
+end
+
+-- End a job that was not started in time; whether it was one.
+local function time_out(failure)
+  local is_overdue = text('status') == 'queued' and now >= number('start_before')
+  if is_overdue then
+    finish('timed_out', failure)
+  end
+  return is_overdue
+end
+
+-- Whether a running job's total time has passed and its holder has missed a renewal.
+local function is_silent_after_deadline(silent_after)
+  return now >= number('deadline') and now >= number('renewed_at') + silent_after
+end
+
+-- Take every trace of a job off the lists of all jobs.
+local function leave_lists(owner)
+  leave_schedules()
+  redis.call('SREM', active, job_id)
+  redis.call('ZREM', jobs, job_id)
+  redis.call('ZREM', expiries, job_id)
+  if owner then
+    redis.call('ZREM', jobs_of .. owner, job_id)
+    redis.call('SREM', active_of .. owner, job_id)
+  end
+  account(nil)
+end

@@ -1,0 +1,94 @@
+"""The part of the store that runs jobs: leases, progress, outcomes and ends."""
+
+import secrets
+from functools import partial
+from time import monotonic
+
+import orjson
+
+from reme_compact.contract.errors import ErrorFields, StartTimeoutError
+from reme_compact.contract.job import JobStatus
+from reme_compact.decision.batching import Batch
+from reme_compact.decision.outcome import BatchOutcome
+from reme_compact.jobs.record import Lease
+from reme_workers import scripts
+from reme_workers.compression import beside_the_loop, compress, decompressed_size, size_of
+from reme_workers.reading import NONCE_CHARACTERS, Reading, outcome_of
+from reme_workers.request_bytes import read_request
+
+START_TIMEOUT = orjson.dumps(
+    StartTimeoutError(
+        "The job was not started in time (start_within_seconds); nothing was asked. Submit it again later."
+    ).fields()
+)
+
+
+class Running(Reading):
+    """Runs jobs; part of `RedisStore`, whose protocol says what each method does."""
+
+    async def start(self, job_id: str, holder: str) -> Lease | None:
+        """See `JobStore.start`."""
+        token = secrets.token_hex(16)
+        answer = await self._run(
+            scripts.START, job_id, token, holder, self._lease_milliseconds, self._silence_milliseconds, START_TIMEOUT
+        )
+        if answer is None:
+            return None
+        attempt, milliseconds_before = answer
+        read_at = monotonic()
+        body = await self._fetch(self.keys.body(job_id))
+        if body is None:  # Cancelled in between.
+            return None
+        (outcomes,) = await self._read(("HGETALL", self.keys.outcomes(job_id)))
+        request = await beside_the_loop(decompressed_size(body), partial(read_request, body))
+        return Lease(
+            job_id=job_id,
+            token=token,
+            attempt=attempt,
+            request=request,
+            running_seconds=max(0.0, milliseconds_before / 1000) + monotonic() - read_at,
+            known={key.decode(): outcome_of(stored) for key, stored in _items(outcomes)},
+        )
+
+    async def renew(self, lease: Lease) -> bool:
+        """See `JobStore.renew`."""
+        return bool(await self._run(scripts.RENEW, lease.job_id, lease.token, self._lease_milliseconds))
+
+    async def release(self, lease: Lease) -> None:
+        """See `JobStore.release`."""
+        await self._run(scripts.RELEASE, lease.job_id, lease.token, self._lease_milliseconds)
+
+    async def planned(self, lease: Lease, *, candidates: int, asked: int, batches: int) -> None:
+        """See `JobStore.planned`."""
+        await self._run(scripts.PLANNED, lease.job_id, lease.token, candidates, asked, batches)
+
+    async def scored(self, job_id: str, batch: Batch, outcome: BatchOutcome) -> bool:
+        """See `JobStore.scored`."""
+        key, written = batch.key(), orjson.dumps(outcome.as_json())
+        nonce = secrets.token_hex(NONCE_CHARACTERS // 2)
+        error = orjson.dumps(outcome.error)
+        return bool(await self._run(scripts.SCORED, job_id, key, nonce, written, len(batch.unit_ids), error))
+
+    async def deciding(self, lease: Lease) -> None:
+        """See `JobStore.deciding`."""
+        await self._run(scripts.DECIDING, lease.job_id, lease.token)
+
+    async def succeed(self, lease: Lease, result: list[bytes]) -> bool:
+        """See `JobStore.succeed`; the response is compressed and stored under a key of its own."""
+        stored = await beside_the_loop(size_of(result), partial(compress, result))
+        return await self._finish(lease, "succeeded", b"", stored)
+
+    async def fail(self, lease: Lease, error: ErrorFields) -> bool:
+        """See `JobStore.fail`."""
+        return await self._finish(lease, "failed", orjson.dumps(error), b"")
+
+    async def _finish(self, lease: Lease, status: JobStatus, error: bytes, result: bytes) -> bool:
+        nonce = secrets.token_hex(NONCE_CHARACTERS // 2)
+        return bool(await self._run(scripts.FINISH, lease.job_id, lease.token, nonce, status, error, result))
+
+
+def _items(answer: object) -> list[tuple[bytes, bytes]]:
+    if isinstance(answer, dict):
+        return list(answer.items())
+    flat: list[bytes] = answer  # type: ignore[assignment]
+    return list(zip(flat[::2], flat[1::2], strict=True))

@@ -1,0 +1,74 @@
+"""Look over all jobs again and again, and put those back into the queue that nobody runs."""
+
+import logging
+
+import anyio
+import redis
+
+from reme_compact.contract.errors import StoreUnavailableError
+from reme_compact.contract.exception_places import exception_places
+from reme_compact.jobs.observation import UNOBSERVED, JobObserver
+from reme_compact.jobs.store import Sweep
+from reme_workers.celery_app import JOBS_QUEUE, celery_key
+from reme_workers.publishing import Publisher
+from reme_workers.redis_store import RedisStore
+
+EVERY_SECONDS = 0.25
+
+_log = logging.getLogger(__name__)
+
+
+class Sweeper:
+    """Sweeps in one process; any number of processes may do so at once.
+
+    Attributes:
+        republished: jobs that this process put back into the queue.
+
+    Args:
+        store: the jobs; borrowed.
+        publisher: hands them over; borrowed.
+        observer: is told of every sweep that found something.
+    """
+
+    def __init__(self, store: RedisStore, publisher: Publisher, observer: JobObserver = UNOBSERVED) -> None:
+        self.republished = 0
+        self._store = store
+        self._publisher = publisher
+        self._observer = observer
+        self._queue = celery_key(store.keys.prefix, JOBS_QUEUE)
+
+    async def run(self) -> None:
+        """Sweep until cancelled."""
+        reachable = True
+        while True:
+            try:
+                await self.sweep_once()
+                reachable = True
+            except (StoreUnavailableError, redis.RedisError) as error:
+                if reachable:
+                    _log.warning("jobs are not looked over: Redis cannot be reached (%s)", type(error).__name__)
+                reachable = False
+            except Exception as error:  # noqa: BLE001 - one fault must not end all sweeping
+                _log.error("a sweep failed: %s", exception_places(error))
+            await anyio.sleep(EVERY_SECONDS)
+
+    async def sweep_once(self) -> Sweep:
+        """Look over all jobs once.
+
+        Raises:
+            StoreUnavailableError, redis.RedisError: the server cannot be reached.
+        """
+        sweep = await self._store.sweep()
+        if sweep != Sweep():
+            self._observer.swept(sweep)
+        for job_id in sweep.lapsed:
+            await self._republish(job_id)
+        # In a queue that is not empty their messages may still be waiting; more of them would only add to the load.
+        if sweep.unclaimed and not await self._store.client.llen(self._queue):
+            for job_id in sweep.unclaimed:
+                await self._republish(job_id)
+        return sweep
+
+    async def _republish(self, job_id: str) -> None:
+        await self._publisher.run_job(job_id, None)
+        self.republished += 1
