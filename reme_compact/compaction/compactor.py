@@ -47,6 +47,14 @@ class Compactor:
         self._scorer = scorer
         self._counters = counters
 
+    def check(self, request: CompactionRequest) -> None:
+        """Refuse, before anything is done, what `compact` would refuse a validated request for.
+
+        Raises:
+            InvalidRequestError: the request needs a token counter that there is not.
+        """
+        self._counters.check(request)
+
     async def compact(
         self,
         get_request: Callable[[], CompactionRequest],

@@ -40,6 +40,14 @@ class CounterChoice:
         self._registered = dict(registered)
         self._default = default
 
+    def check(self, request: CompactionRequest) -> None:
+        """Tell whether there is a counter for a request, without building it.
+
+        Raises:
+            InvalidRequestError: the named counter is not registered, or a budget has no counter.
+        """
+        self._name_for(request)
+
     def for_request(self, request: CompactionRequest) -> TokenCounter | None:
         """Return the counter that a request names, else the host's for a budget, else the registered default.
 
@@ -47,16 +55,23 @@ class CounterChoice:
             InvalidRequestError: the named counter is not registered, or a budget has no counter.
             ConfigurationError: a registered counter cannot be built.
         """
-        name = request.token_counter
-        has_budget = request.options.max_output_tokens is not None
-        if name is None and self._own is not None:
-            return self._own if has_budget else None
-        name = name if name is not None else self._default
-        if name in self._registered:
+        name = self._name_for(request)
+        if name is not None:
             return self._registered[name]()
+        return self._own if request.options.max_output_tokens is not None else None
+
+    def _name_for(self, request: CompactionRequest) -> str | None:
+        """Return the registered counter that serves a request; null: the host's own, or none."""
+        name = request.token_counter
+        if name is None:
+            if self._own is not None:
+                return None
+            name = self._default
+        if name in self._registered:
+            return name
         if name is not None:
             raise _refused("token_counter", self._unknown(name))
-        if has_budget:
+        if request.options.max_output_tokens is not None:
             message = "needs a token counter: construct the step with token_counter=..., or name a registered one"
             raise _refused("options.max_output_tokens", message)
         return None

@@ -11,6 +11,7 @@ from anyio import move_on_after, to_thread
 
 from reme_compact.compaction.step import CompactContextStep
 from reme_compact.contract.errors import ConfigurationError, MissingExtraError
+from reme_compact.contract.request import CompactionRequest
 from reme_compact.decision.health import LastRequest
 from reme_compact.jobs.clock import Clock, utc_now
 from reme_compact.jobs.local_runner import LocalRunner
@@ -39,6 +40,13 @@ class Deployment(AbstractAsyncContextManager["Deployment"], Protocol):
     @property
     def runner(self) -> Runner:
         """Who runs them; entered and left by the deployment."""
+
+    def check_request(self, request: CompactionRequest) -> None:
+        """Refuse a validated request that this deployment could not work on.
+
+        Raises:
+            InvalidRequestError: it needs a token counter that there is not.
+        """
 
     async def last_decision_request(self) -> LastRequest | None:
         """Return how the latest decision request ended; null if none is known, or none that says anything now."""
@@ -130,6 +138,10 @@ class EmbeddedDeployment:
             raise _not_started()
         return self._step
 
+    def check_request(self, request: CompactionRequest) -> None:
+        """Refuse a request for which there is no token counter (see `Deployment`)."""
+        self.step.compactor.check(request)
+
     async def last_decision_request(self) -> LastRequest | None:
         """Return how the latest decision request ended."""
         return self.step.health.last_request
@@ -161,7 +173,7 @@ def build_deployment(
         preset: settings, and the job `compact_context` unless a step is given.
         step: with `runner: local`, makes the proposals; it is borrowed. Null: one is built from the preset.
         clock: tells the time.
-        observer: with `runner: local`, is told of every run of a job; workers have observers of their own.
+        observer: is told of sweeps and, with `runner: local`, of every run; workers have observers of their own.
 
     Raises:
         ConfigurationError: a step was given to a deployment whose workers build their own.
@@ -171,10 +183,10 @@ def build_deployment(
         return EmbeddedDeployment(preset, step, clock=clock, observer=observer)
     if step is not None:
         raise ConfigurationError("With execution.runner 'celery' the workers build their own steps; pass none.")
-    return _build_distributed(preset, clock)
+    return _build_distributed(preset, clock, observer)
 
 
-def _build_distributed(preset: Preset, clock: Clock) -> Deployment:
+def _build_distributed(preset: Preset, clock: Clock, observer: JobObserver) -> Deployment:
     """Build the deployment of the package that only distributed installations can import."""
     try:
         module = importlib.import_module(_DISTRIBUTED)
@@ -182,7 +194,7 @@ def _build_distributed(preset: Preset, clock: Clock) -> Deployment:
         if (error.name or "").partition(".")[0] not in _OF_THE_EXTRA:
             raise
         raise MissingExtraError("execution.runner 'celery'", "distributed") from error
-    return cast("Deployment", module.build(preset, clock))
+    return cast("Deployment", module.build(preset, clock, observer))
 
 
 def store_limits(settings: ExecutionSettings) -> StoreLimits:

@@ -49,12 +49,13 @@ async def accept(
         clock: tells the time by which the job is named.
 
     Raises:
-        InvalidRequestError: it may take, or wait, longer than this deployment allows.
+        InvalidRequestError: it may take, or wait, longer than this deployment allows, or has no token counter.
         IdempotencyConflictError, TooBusyError, TooManyJobsError, StorageFullError: see `JobStore.create`.
         StoreUnavailableError: store or queue cannot be reached.
         ServiceStoppingError: the service stops.
     """
     _check_times(settings, request, start_within_seconds)
+    deployment.check_request(request)
     new = NewJob(
         id=new_job_id(clock()),
         job=job,

@@ -3,11 +3,12 @@
 from functools import cache, partial
 from typing import Any
 
+from reme_compact.compaction.counter_choice import CounterChoice, TokenCounterFactory
 from reme_compact.compaction.step import CompactContextStep
 from reme_compact.contract.errors import ConfigurationError
 from reme_compact.contract.validation import unknown_name
 from reme_compact.decision.backends import build_decision_model
-from reme_compact.presets.schema import Preset, TokenCounterSettings, missing_job
+from reme_compact.presets.schema import JobSettings, Preset, TokenCounterSettings, missing_job
 from reme_compact.tokens.counters import TokenCounter
 from reme_compact.tokens.registry import build_token_counter
 
@@ -42,18 +43,36 @@ def assemble_job(preset: Preset, name: str) -> CompactContextStep:
         ConfigurationError: there is no such job, or the settings of its decision model are refused.
 
     """
-    if name not in preset.jobs:
-        raise ConfigurationError(f"The preset {missing_job(preset, name)}")
-    job = preset.jobs[name]
+    job = _job(preset, name)
     return CompactContextStep(
         as_decision_model=assemble_component(preset, f"as_decision_model.{job.as_decision_model}"),
-        token_counters={
-            counter: cache(partial(_build_token_counter, counter, settings))
-            for counter, settings in preset.components.token_counter.items()
-        },
+        token_counters=_counter_factories(preset),
         default_token_counter=job.token_counter,
         owns_decision_model=True,
     )
+
+
+def assemble_counters(preset: Preset, name: str) -> CounterChoice:
+    """Build the choice of token counters of one job; each is built when it is first used.
+
+    Raises:
+        ConfigurationError: there is no such job.
+
+    """
+    return CounterChoice(None, _counter_factories(preset), _job(preset, name).token_counter)
+
+
+def _job(preset: Preset, name: str) -> JobSettings:
+    if name not in preset.jobs:
+        raise ConfigurationError(f"The preset {missing_job(preset, name)}")
+    return preset.jobs[name]
+
+
+def _counter_factories(preset: Preset) -> dict[str, TokenCounterFactory]:
+    return {
+        name: cache(partial(_build_token_counter, name, settings))
+        for name, settings in preset.components.token_counter.items()
+    }
 
 
 def _build_token_counter(name: str, settings: TokenCounterSettings) -> TokenCounter:

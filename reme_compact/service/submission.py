@@ -3,6 +3,7 @@
 from anyio import to_thread
 from starlette.requests import Request
 
+from reme_compact.compaction.deferred_collection import deferred_collection
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.strict_json import parse_json
 from reme_compact.jobs.deployment import JOB
@@ -51,4 +52,5 @@ def _parse(pieces: list[bytes]) -> tuple[CompactionRequest, bytes]:
     """Join and validate a body, in a worker thread, since a large one takes its time."""
     body = b"".join(pieces)
     pieces.clear()
-    return CompactionRequest.parse(as_object(parse_json(body))), body
+    with deferred_collection():
+        return CompactionRequest.parse(as_object(parse_json(body))), body

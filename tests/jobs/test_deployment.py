@@ -13,6 +13,7 @@ from reme_compact import CompactContextStep, ConfigurationError, MissingExtraErr
 from reme_compact.jobs import deployment as deployments
 from reme_compact.jobs.deployment import Deployment, EmbeddedDeployment, build_deployment, store_limits
 from reme_compact.jobs.intake import accept
+from reme_compact.jobs.observation import UNOBSERVED
 from reme_compact.jobs.waiting import wait_until_final
 from reme_compact.presets.schema import ExecutionSettings, Preset
 
@@ -139,11 +140,11 @@ def test_the_distributed_deployment_is_built_by_its_own_package(monkeypatch: pyt
 
     class Module:
         @staticmethod
-        def build(preset: Preset, clock: Any) -> str:
-            built.append((preset, clock))
+        def build(preset: Preset, clock: Any, observer: Any) -> str:
+            built.append((preset, clock, observer))
             return "a deployment"
 
     monkeypatch.setattr(importlib, "import_module", {"reme_workers.deployment": Module}.__getitem__)
     clock = ManualClock()
     assert build_deployment(DISTRIBUTED, clock=clock) == "a deployment"  # type: ignore[comparison-overlap]
-    assert built == [(DISTRIBUTED, clock)]
+    assert built == [(DISTRIBUTED, clock, UNOBSERVED)]

@@ -11,6 +11,7 @@ from models import always
 
 from reme_compact import CompactContextStep, InvalidRequestError
 from reme_compact.contract.errors import IdempotencyConflictError, StoreUnavailableError, TooManyJobsError
+from reme_compact.contract.request import CompactionRequest
 from reme_compact.decision.health import LastRequest
 from reme_compact.jobs.deployment import Deployment, EmbeddedDeployment
 from reme_compact.jobs.identity import is_job_id
@@ -58,6 +59,9 @@ class Refusing:
     async def submit(self, job_id: str, start_before: datetime) -> None:
         self.submitted += 1
         raise StoreUnavailableError("The queue cannot be reached.")
+
+    def check_request(self, request: CompactionRequest) -> None:
+        pass
 
     async def missing(self) -> list[MissingPart]:
         return []
@@ -127,6 +131,15 @@ async def test_a_job_longer_than_its_message_lives_is_refused_by_a_queue() -> No
     async with embedded() as deployment:
         await submit(deployment, settings, seconds=60)
         await submit(deployment, ExecutionSettings(longest_job_seconds=60), seconds=61)
+
+
+async def test_a_request_without_its_token_counter_is_refused_before_it_is_recorded() -> None:
+    async with embedded(SteeredModel()) as deployment:
+        with pytest.raises(InvalidRequestError) as refused:
+            request = request_of(1).model_copy(update={"token_counter": "unknown"})
+            await submit(deployment, request=request)
+        assert [problem["path"] for problem in refused.value.problems] == ["token_counter"]
+        assert not any((await deployment.store.figures()).jobs.values())
 
 
 async def test_what_no_runner_takes_leaves_nothing_behind() -> None:

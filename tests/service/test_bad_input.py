@@ -142,8 +142,7 @@ async def test_a_request_that_breaks_the_contract_is_422_and_names_the_place(
 ) -> None:
     answer = await post(client, request_of() | change)
     assert (answer.status_code, answer.json()["code"]) == (422, "invalid_request")
-    if path not in FOUND_BY_THE_JOB:
-        assert [problem["path"] for problem in answer.json()["problems"]] == [path]
+    assert [problem["path"] for problem in answer.json()["problems"]] == [path]
     assert not path or f"{path}: " in answer.json()["message"]
 
 
@@ -153,9 +152,6 @@ async def test_a_counter_that_raises_is_422_without_its_text(client: httpx.Async
     assert (answer.status_code, answer.json()["code"]) == (422, "token_counter_failed")
     assert "secret" not in answer.text
 
-
-FOUND_BY_THE_JOB = {"options.max_output_tokens", "token_counter"}
-"""What is wrong there depends on the counters that there are; a job's error has no list of single problems."""
 
 REF = {"source_refs": {"good": "archive/good"}}
 

@@ -5,10 +5,12 @@ from types import TracebackType
 from typing import Self
 
 from reme_compact.contract.errors import ConfigurationError
+from reme_compact.contract.request import CompactionRequest
 from reme_compact.decision.health import LastRequest
 from reme_compact.jobs.clock import Clock, utc_now
 from reme_compact.jobs.deployment import JOB, store_limits
 from reme_compact.jobs.observation import UNOBSERVED, JobObserver
+from reme_compact.presets.assemble import assemble_counters
 from reme_compact.presets.schema import Preset, missing_job
 from reme_workers.celery_app import build_celery_app
 from reme_workers.connection import connect_blocking
@@ -28,6 +30,7 @@ class DistributedDeployment:
     def __init__(self, preset: Preset, observer: JobObserver = UNOBSERVED) -> None:
         self._preset = preset
         self._observer = observer
+        self._counters = assemble_counters(preset, JOB)
         self._exit = AsyncExitStack()
         self._store: RedisStore | None = None
         self._runner: CeleryRunner | None = None
@@ -76,6 +79,10 @@ class DistributedDeployment:
         if self._runner is None:
             raise _not_started()
         return self._runner
+
+    def check_request(self, request: CompactionRequest) -> None:
+        """Refuse a request for which there is no token counter (see `reme_compact.jobs.deployment.Deployment`)."""
+        self._counters.check(request)
 
     async def last_decision_request(self) -> LastRequest | None:
         """Return how the latest decision request of any worker ended; null if none did for a while.

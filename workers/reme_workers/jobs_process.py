@@ -2,18 +2,17 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import cache, partial
+from functools import partial
 
 import anyio
 import redis
 from anyio import CancelScope, to_thread
 
 from reme_compact.compaction.compactor import Compactor
-from reme_compact.compaction.counter_choice import CounterChoice
 from reme_compact.jobs.deployment import JOB, store_limits
 from reme_compact.jobs.execution import execute
 from reme_compact.jobs.observation import JobObserver
-from reme_compact.presets.assemble import assemble_component, assemble_job
+from reme_compact.presets.assemble import assemble_counters, assemble_job
 from reme_compact.presets.schema import Preset
 from reme_workers.celery_app import build_celery_app
 from reme_workers.connection import connect_blocking
@@ -105,7 +104,7 @@ async def running_jobs_process(preset: Preset, name: str, observer: JobObserver)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         if settings.scoring == "queue":
-            queue, counters = ScoringQueue(store, publisher), _counters(preset)
+            queue, counters = ScoringQueue(store, publisher), assemble_counters(preset, JOB)
 
             def compactor_for(job_id: str) -> Compactor:
                 return Compactor(QueueScorer(job_id, queue), counters)
@@ -130,15 +129,6 @@ async def running_jobs_process(preset: Preset, name: str, observer: JobObserver)
             records_outcomes=settings.scoring == "inline",
             observer=observer,
         )
-
-
-def _counters(preset: Preset) -> CounterChoice:
-    """Return the token counters of a preset; each is built when it is first used."""
-    registered = {
-        name: cache(partial(assemble_component, preset, f"token_counter.{name}"))
-        for name in preset.components.token_counter
-    }
-    return CounterChoice(None, registered, preset.jobs[JOB].token_counter)
 
 
 async def _publish_again_and_again(health: SharedHealth) -> None:
