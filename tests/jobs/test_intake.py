@@ -134,9 +134,9 @@ async def test_a_job_longer_than_its_message_lives_is_refused_by_a_queue() -> No
 
 
 async def test_a_request_without_its_token_counter_is_refused_before_it_is_recorded() -> None:
+    request = request_of(1).model_copy(update={"token_counter": "unknown"})
     async with embedded(SteeredModel()) as deployment:
         with pytest.raises(InvalidRequestError) as refused:
-            request = request_of(1).model_copy(update={"token_counter": "unknown"})
             await submit(deployment, request=request)
         assert [problem["path"] for problem in refused.value.problems] == ["token_counter"]
         assert not any((await deployment.store.figures()).jobs.values())

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import anyio
@@ -18,6 +19,7 @@ from reme_workers.redis_store import RedisStore
 from reme_workers.scores_process import ScoresProcess
 from reme_workers.scoring_queue import ScoringQueue
 from reme_workers.shared_health import SharedHealth, health_key
+from reme_workers.worker_arguments import ROLES, Role
 
 from reme_compact.compaction.compactor import Compactor
 from reme_compact.compaction.counter_choice import CounterChoice
@@ -113,17 +115,17 @@ class Deployed:
 
 
 @asynccontextmanager
-async def deployed(model: Any) -> AsyncIterator[Deployed]:
-    """Bring up a deployment whose workers live, and take it down."""
+async def deployed(model: Any, *, live: Sequence[Role] = ROLES) -> AsyncIterator[Deployed]:
+    """Bring up a deployment, in which the workers of some roles say that they live, and take it down."""
     server = fakeredis.FakeServer()
     async with AsyncExitStack() as stack:
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         it = Deployed(server, model, tasks)
         stack.push_async_callback(it.store.aclose)
-        for role, name in (("jobs", "jobs-1"), ("scores", it.name)):
-            heartbeats = heartbeats_key(it.store.keys.prefix, role)  # type: ignore[arg-type]
-            heart = Heartbeat(fakeredis.FakeRedis(server=server), heartbeats, lambda name=name: [name])  # type: ignore[misc]
+        for role in live:
+            heartbeats = heartbeats_key(it.store.keys.prefix, role)
+            heart = Heartbeat(fakeredis.FakeRedis(server=server), heartbeats, partial(list, [f"{role}-1"]))
             heart.start()
             stack.callback(heart.stop)
         yield it
