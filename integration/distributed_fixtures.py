@@ -12,12 +12,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import orjson
+from reme_workers.deployment import DistributedDeployment
+from reme_workers.parent_death import names_parent
+from reme_workers.redis_server import RedisServer
+from reme_workers.worker_arguments import Pool, PresetArguments, Role, WorkerArguments
 
 from reme_compact.compaction.step import CompactContextStep
 from reme_compact.contract.job import JobDocument
@@ -30,10 +35,6 @@ from reme_compact.jobs.intake import accept
 from reme_compact.jobs.record import ANONYMOUS
 from reme_compact.jobs.waiting import wait_until_final
 from reme_compact.presets.schema import Preset
-from reme_workers.deployment import DistributedDeployment
-from reme_workers.parent_death import names_parent
-from reme_workers.redis_server import RedisServer
-from reme_workers.worker_arguments import Pool, PresetArguments, Role, WorkerArguments
 
 _MODEL_SOCKET = "REME_TEST_MODEL_SOCKET"
 _THIS_FILE = str(Path(__file__))
@@ -186,7 +187,7 @@ class Cluster:
     deployment: DistributedDeployment
     workers: list[Worker] = field(default_factory=list)
 
-    @property
+    @cached_property
     def preset(self) -> Preset:
         return self.arguments.load()
 
@@ -217,8 +218,9 @@ class Cluster:
         """Wait until so many workers of each role live."""
         runner = self.deployment.runner
         async with asyncio.timeout(LONGEST_WAIT):
-            while await runner.live("jobs") < jobs or await runner.live("scores") < scores:
-                await asyncio.sleep(0.02)  # there is no event to wait for: a worker's heart beats on its own
+            # There is no event to wait for: a worker's heart beats on its own.
+            while await runner.live("jobs") < jobs or await runner.live("scores") < scores:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
 
     async def submit(self, request: dict[str, Any], **accepting: Any) -> str:
         """Have a job accepted and return its id."""
@@ -260,7 +262,8 @@ async def cluster(folder: Path, *, appendonly: bool = False, **overrides: str) -
     try:
         await asyncio.to_thread(server.start)
         settings = {"execution.redis.url": server.url, "service.log_level": "info"}
-        arguments = PresetArguments("distributed", {**settings, **{k.replace("__", "."): v for k, v in overrides.items()}})
+        settings |= {name.replace("__", "."): value for name, value in overrides.items()}
+        arguments = PresetArguments("distributed", settings)
         deployment = build_deployment(arguments.load())
         assert isinstance(deployment, DistributedDeployment)
         async with deployment:

@@ -46,10 +46,21 @@ class Database:
 
     async def _run(self, script: Script, job_id: str, *arguments: str | bytes | float) -> Any:
         """Run a script on a job."""
-        keys = self.keys.for_script(job_id)
+        keys, given = self._given(job_id, arguments)
+        return await self._ask(lambda: script.run(self._client, keys, given))
+
+    async def _run_together(
+        self, script: Script, runs: Sequence[tuple[str, Sequence[str | bytes | float]]]
+    ) -> list[Any]:
+        """Run a script on several jobs in one round trip, and return its answers in order."""
+        given = [self._given(job_id, arguments) for job_id, arguments in runs]
+        return await self._ask(lambda: script.run_together(self._client, given))
+
+    def _given(self, job_id: str, arguments: Sequence[str | bytes | float]) -> tuple[list[str], list[str | bytes]]:
+        """Return the keys and arguments of a script."""
         first = [self.keys.channel(job_id), job_id, self.keys.jobs_of(""), self.keys.active_of("")]
         given = [*first, *(argument if isinstance(argument, bytes) else str(argument) for argument in arguments)]
-        return await self._ask(lambda: script.run(self._client, keys, given))
+        return self.keys.for_script(job_id), given
 
     async def _read(self, *commands: Sequence[str | bytes | float]) -> list[Any]:
         """Send commands together and return their answers, in order."""

@@ -22,6 +22,7 @@ from reme_workers.redis_store import RedisStore
 from reme_workers.scoring_queue import ScoringQueue
 from reme_workers.shared_health import SharedHealth, health_key
 from reme_workers.sweeper import Sweeper
+from reme_workers.warm_up import warm_up
 
 _PATIENCE_SECONDS = 30.0
 _CLOSING_SECONDS = 0.5
@@ -103,8 +104,10 @@ async def running_jobs_process(preset: Preset, name: str, observer: JobObserver)
         stack.push_async_callback(_in_time, publisher.aclose)
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
+        counters = assemble_counters(preset, JOB)
+        await warm_up(counters)
         if settings.scoring == "queue":
-            queue, counters = ScoringQueue(store, publisher), assemble_counters(preset, JOB)
+            queue = ScoringQueue(store, publisher)
 
             def compactor_for(job_id: str) -> Compactor:
                 return Compactor(QueueScorer(job_id, queue), counters)

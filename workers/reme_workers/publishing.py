@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,6 +32,7 @@ class Publisher:
     def __init__(self, app: "Celery", client: "redis.Redis") -> None:
         self._app = app
         self._client = client
+        self._producer: Any = None
         self._turn = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="reme-publisher")
 
@@ -84,29 +85,38 @@ class Publisher:
         self._thread.shutdown(wait=False)
 
     def _close(self) -> None:
+        self._drop_producer()
         self._app.close()
         self._client.close()
 
     def _send(self, task: str, queue: str, arguments: Sequence[Any], expires: datetime | None) -> None:
-        self._app.send_task(task, args=arguments, queue=queue, expires=expires)
+        if self._producer is None:
+            # One for all messages: Celery's own pool makes a new connection object for each.
+            self._producer = self._app.amqp.Producer(self._app.connection_for_write())
+        # Celery would write the arguments a second time, for people to read.
+        self._app.send_task(
+            task, args=arguments, queue=queue, expires=expires, producer=self._producer, argsrepr="", kwargsrepr=""
+        )
 
     async def _do(self, work: Callable[[], Result]) -> Result:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, _twice(work))
+            return await asyncio.get_running_loop().run_in_executor(self._thread, self._twice, work)
         except (OperationalError, redis.RedisError, OSError) as error:
             raise StoreUnavailableError(f"The queue cannot be reached ({type(error).__name__}).") from None
 
-
-def _twice(work: Callable[[], Result]) -> Callable[[], Result]:
-    """Do work again after a connection turned out to be dead, as all are once the server was restarted."""
-
-    def attempt() -> Result:
+    def _twice(self, work: Callable[[], Result]) -> Result:
+        """Do work again after a connection turned out to be dead, as all are once the server was restarted."""
         try:
             return work()
         except (OperationalError, redis.ConnectionError, OSError):
+            self._drop_producer()
             return work()
 
-    return attempt
+    def _drop_producer(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            with suppress(OperationalError, redis.RedisError, OSError):
+                producer.connection.release()
 
 
 def _milliseconds(seconds: float) -> int:

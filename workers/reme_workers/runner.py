@@ -1,7 +1,6 @@
 """Hand jobs to workers, and tell what is missing so that they are run."""
 
 import asyncio
-import contextlib
 from datetime import datetime
 from time import monotonic
 from types import TracebackType
@@ -23,6 +22,7 @@ from reme_workers.sweeper import Sweeper
 from reme_workers.worker_arguments import Role
 
 _COUNTED_EVERY_SECONDS = 0.5
+_CANCELLED_EVERY_SECONDS = 0.1
 _START_ONE = "No {role} worker is alive. Start one: reme worker role={role}"
 
 
@@ -66,10 +66,10 @@ class CeleryRunner:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End sweeping; the jobs go on."""
-        if self._sweeping is not None:
+        while self._sweeping is not None and not self._sweeping.done():
+            # More than once: asyncio.wait_for, which redis-py uses, loses a cancellation now and then (Python 3.11).
             self._sweeping.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await self._sweeping
+            await asyncio.wait({self._sweeping}, timeout=_CANCELLED_EVERY_SECONDS)
 
     async def submit(self, job_id: str, start_before: datetime) -> None:
         """Put a job into the queue.

@@ -1,6 +1,7 @@
 """The part of the store that runs jobs: leases, progress, outcomes and ends."""
 
 import secrets
+from collections.abc import Sequence
 from functools import partial
 from time import monotonic
 
@@ -64,10 +65,12 @@ class Running(Reading):
 
     async def scored(self, job_id: str, batch: Batch, outcome: BatchOutcome) -> bool:
         """See `JobStore.scored`."""
-        key, written = batch.key(), orjson.dumps(outcome.as_json())
-        nonce = secrets.token_hex(NONCE_CHARACTERS // 2)
-        error = orjson.dumps(outcome.error)
-        return bool(await self._run(scripts.SCORED, job_id, key, nonce, written, len(batch.unit_ids), error))
+        return (await self.scored_together([(job_id, batch, outcome)]))[0]
+
+    async def scored_together(self, scored: Sequence[tuple[str, Batch, BatchOutcome]]) -> list[bool]:
+        """Record outcomes of any jobs in one round trip; what `scored` returns for each."""
+        runs = [(job_id, _arguments_of(batch, outcome)) for job_id, batch, outcome in scored]
+        return [bool(answer) for answer in await self._run_together(scripts.SCORED, runs)]
 
     async def deciding(self, lease: Lease) -> None:
         """See `JobStore.deciding`."""
@@ -85,6 +88,12 @@ class Running(Reading):
     async def _finish(self, lease: Lease, status: JobStatus, error: bytes, result: bytes) -> bool:
         nonce = secrets.token_hex(NONCE_CHARACTERS // 2)
         return bool(await self._run(scripts.FINISH, lease.job_id, lease.token, nonce, status, error, result))
+
+
+def _arguments_of(batch: Batch, outcome: BatchOutcome) -> list[str | bytes | float]:
+    nonce = secrets.token_hex(NONCE_CHARACTERS // 2)
+    written, error = orjson.dumps(outcome.as_json()), orjson.dumps(outcome.error)
+    return [batch.key(), nonce, written, len(batch.unit_ids), error]
 
 
 def _items(answer: object) -> list[tuple[bytes, bytes]]:

@@ -21,6 +21,7 @@ from reme_compact.jobs.deployment import JOB, store_limits
 from reme_compact.presets.assemble import assemble_component
 from reme_compact.presets.schema import Preset
 from reme_workers.claims import Claims
+from reme_workers.recorder import Recorder
 from reme_workers.redis_store import RedisStore
 from reme_workers.shared_health import SharedHealth, health_key
 
@@ -57,7 +58,7 @@ class ScoresProcess:
         permits: int,
     ) -> None:
         self._name = name
-        self._store = store
+        self._recorder = Recorder(store)
         self._claims = claims
         self._scorer = scorer
         self._health = health
@@ -112,7 +113,7 @@ class ScoresProcess:
 
     async def _score_one(self, claimed: "_Claimed", key: str, batch: Batch, until: float) -> None:
         async def record(batch: Batch, outcome: BatchOutcome) -> None:
-            await _until(until, lambda: self._store.scored(claimed.job_id, batch, outcome))
+            await _until(until, lambda: self._recorder.record(claimed.job_id, batch, outcome))
 
         async with self._permits:
             is_wanted = await _until(until, lambda: claimed.is_wanted(key))

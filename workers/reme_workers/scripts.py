@@ -39,6 +39,27 @@ class Script:
         except NoScriptError:
             return await client.eval(self.text, len(keys), *given)
 
+    async def run_together(
+        self, client: Redis, runs: Sequence[tuple[Sequence[str], Sequence[str | bytes]]]
+    ) -> list[Any]:
+        """Run it several times in one round trip, each with its own keys and arguments; answers as of `run`, in order.
+
+        Each run happens, or all of this is done again, which does no harm.
+        """
+        if len(runs) == 1:
+            return [await self.run(client, *runs[0])]
+        pipeline = client.pipeline(transaction=False)
+        for keys, arguments in runs:
+            given: list[Any] = [*keys, *arguments]
+            pipeline.evalsha(self.digest, len(keys), *given)
+        answers = await pipeline.execute(raise_on_error=False)
+        failure = next((answer for answer in answers if isinstance(answer, Exception)), None)
+        if isinstance(failure, NoScriptError):
+            return [await self.run(client, *run) for run in runs]
+        if failure is not None:
+            raise failure
+        return answers
+
 
 def _load(name: str) -> Script:
     sources = files(__package__) / "lua"

@@ -85,7 +85,7 @@ def _keep_running(arguments: WorkerArguments) -> int:
 
 def _start(arguments: WorkerArguments) -> subprocess.Popen[bytes]:
     """Start the worker in a process group of its own, so that all its processes can be ended together."""
-    return subprocess.Popen(
+    return subprocess.Popen(  # noqa: S603 - this interpreter and a module of ours
         WORKER_COMMAND,
         env={**os.environ, **names_parent(), **arguments.environment()},
         # What Celery prints there repeats the log.

@@ -15,6 +15,8 @@ from reme_workers.redis_store import RedisStore
 
 EVERY_SECONDS = 0.25
 
+_JUST_AFTER_SECONDS = 0.005
+
 _log = logging.getLogger(__name__)
 
 
@@ -35,14 +37,17 @@ class Sweeper:
         self._store = store
         self._publisher = publisher
         self._observer = observer
+        self._deadlines = f"{store.keys.prefix}deadlines"
         self._queue = celery_key(store.keys.prefix, JOBS_QUEUE)
 
     async def run(self) -> None:
         """Sweep until cancelled."""
         reachable = True
         while True:
+            pause = EVERY_SECONDS
             try:
                 await self.sweep_once()
+                pause = await self._seconds_until_next()
                 reachable = True
             except (StoreUnavailableError, redis.RedisError) as error:
                 if reachable:
@@ -50,7 +55,7 @@ class Sweeper:
                 reachable = False
             except Exception as error:  # noqa: BLE001 - one fault must not end all sweeping
                 _log.error("a sweep failed: %s", exception_places(error))
-            await anyio.sleep(EVERY_SECONDS)
+            await anyio.sleep(pause)
 
     async def sweep_once(self) -> Sweep:
         """Look over all jobs once.
@@ -68,6 +73,16 @@ class Sweeper:
             for job_id in sweep.unclaimed:
                 await self._republish(job_id)
         return sweep
+
+    async def _seconds_until_next(self) -> float:
+        """Return how long to wait: not beyond the next end of a job's time, at which its worker may turn out lost."""
+        client = self._store.client
+        seconds, microseconds = await client.time()
+        now = seconds * 1000 + microseconds // 1000
+        ends = await client.zrangebyscore(self._deadlines, f"({now}", "+inf", start=0, num=1, withscores=True)
+        if not ends:
+            return EVERY_SECONDS
+        return min(EVERY_SECONDS, (float(ends[0][1]) - now) / 1000 + _JUST_AFTER_SECONDS)
 
     async def _republish(self, job_id: str) -> None:
         await self._publisher.run_job(job_id, None)

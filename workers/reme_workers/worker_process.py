@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _SHORTEST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 _PREFORK_START_SECONDS = 60
+_SWITCH_INTERVAL_SECONDS = 0.001
+"""How soon one thread gives way to another: a message passes through several."""
 
 _log = logging.getLogger("reme_workers")
 
@@ -37,6 +39,7 @@ def main() -> int:
     end_with_parent()
     # The supervisor blocks the signals that it waits for, and a child inherits that.
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
+    sys.setswitchinterval(_SWITCH_INTERVAL_SECONDS)
     arguments = WorkerArguments.from_environment()
     try:
         preset = arguments.preset.load()
