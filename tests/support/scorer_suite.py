@@ -1,7 +1,7 @@
 """The conformance suite of `Scorer`: every scorer passes all of it.
 
 Subclass it in a test module and say how to make a scorer over a decision model. A scorer whose requests run elsewhere
-may not report (`reports`), because whoever asks records the outcome, or not cancel what is asked (`cancels_requests`).
+may not cancel what is asked (`cancels_requests`).
 """
 
 import asyncio
@@ -64,7 +64,6 @@ class ScorerSuite:
 
     pytestmark = pytest.mark.anyio
 
-    reports: bool = True
     cancels_requests: bool = True
 
     async def make_scorer(self, model: Any) -> Scorer:
@@ -117,7 +116,7 @@ class ScorerSuite:
         assert scoring.outcomes[1] == answered(asked[1], 0.7)
         assert scoring.outcomes[3] == BatchOutcome(error=ODD)
         assert scoring.requests == 4
-        assert set(map(id, reported)) == ({id(asked[0]), id(asked[2])} if self.reports else set())
+        assert set(map(id, reported)) == {id(asked[0]), id(asked[2])}
 
     async def test_if_everything_is_known_nothing_is_asked(self) -> None:
         asked = batches(3)
@@ -194,8 +193,6 @@ class ScorerSuite:
             assert set(scoring.outcomes) == {0, 1, 2, 3}
 
     async def test_each_batch_is_reported_before_its_place_is_given_on(self) -> None:
-        if not self.reports:
-            pytest.skip("whoever asks records the outcome")
         model = SteeredModel(allowed=3)
         asked = batches(3)
         seen: list[tuple[int, int]] = []
@@ -210,9 +207,6 @@ class ScorerSuite:
         assert seen == [(0, 1), (1, 2), (2, 3)]
 
     async def test_a_report_that_fails_ends_it(self) -> None:
-        if not self.reports:
-            pytest.skip("whoever asks records the outcome")
-
         async def report(batch: Batch, outcome: BatchOutcome) -> None:
             raise LookupError
 

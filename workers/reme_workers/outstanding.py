@@ -90,11 +90,12 @@ class Outstanding:
                 self._waiting.append(key)
                 self.scoring.requests -= 1
 
-    def receive(self, outcomes: Mapping[str, BatchOutcome]) -> None:
-        """Take what came back; what is no longer outstanding is ignored."""
-        for key, outcome in outcomes.items():
-            if self._sent.pop(key, None) is not None:
-                self._take(key, outcome)
+    def receive(self, outcomes: Mapping[str, BatchOutcome]) -> list[str]:
+        """Take what came back, and return what is new of it; what is no longer outstanding is ignored."""
+        new = [key for key in outcomes if self._sent.pop(key, None) is not None]
+        for key in new:
+            self._take(key, outcomes[key])
+        return new
 
     def overdue(self, now: float) -> list[str]:
         """Return what was sent so long ago that it is worth looking where it is."""

@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 class QueueScorer:
     """A `Scorer` for one job, whose batches scores workers ask about.
 
-    Outcomes are recorded by the worker that brought them, so `report` is not called; the scorer sees them in the
-    record. What a lost worker or a lost message leaves unanswered is sent again.
+    Outcomes are recorded by the worker that brought them, and the scorer sees them in the record; `report` need not
+    record them again. What a lost worker or a lost message leaves unanswered is sent again.
 
     Args:
         job_id: the job; its lease is held in this process.
@@ -48,7 +48,6 @@ class QueueScorer:
         report: Report,
     ) -> Scoring:
         """Score batches until the deadline (see `Scorer.score`); cancellation propagates at once."""
-        del report
         loop = asyncio.get_running_loop()
         scoring = Scoring(never_asked=set(range(len(batches))))
         with CancelScope(deadline=deadline):
@@ -56,7 +55,7 @@ class QueueScorer:
             keys = await asyncio.to_thread(lambda: [batch.key() for batch in batches])
             window = Outstanding(keys, max_concurrency)
             window.take_known(known)
-            way = _Way(self._job_id, self._queue, dict(zip(keys, batches, strict=True)), window)
+            way = _Way(self._job_id, self._queue, dict(zip(keys, batches, strict=True)), window, report)
             try:
                 await way.drive(until=time.time() + deadline - loop.time())
             finally:
@@ -67,11 +66,19 @@ class QueueScorer:
 class _Way:
     """Sends the batches of one compaction and sees what comes back."""
 
-    def __init__(self, job_id: str, queue: ScoringQueue, batches: Mapping[str, Batch], window: Outstanding) -> None:
+    def __init__(
+        self,
+        job_id: str,
+        queue: ScoringQueue,
+        batches: Mapping[str, Batch],
+        window: Outstanding,
+        report: Report,
+    ) -> None:
         self._job_id = job_id
         self._queue = queue
         self._batches = batches
         self._window = window
+        self._report = report
         self._next_look = time.monotonic() + _LOOK_EVERY_SECONDS
 
     async def drive(self, until: float) -> None:
@@ -116,7 +123,11 @@ class _Way:
 
     async def _receive(self) -> None:
         if sent := self._window.sent:
-            self._window.receive(await self._queue.outcomes(self._job_id, sent))
+            await self._take(await self._queue.outcomes(self._job_id, sent))
+
+    async def _take(self, outcomes: Mapping[str, BatchOutcome]) -> None:
+        for key in self._window.receive(outcomes):
+            await self._report(self._batches[key], outcomes[key])
 
     async def _look_now_and_then(self, until: float) -> None:
         """Find out what was lost, send it again, and give up what was lost too often."""
@@ -133,4 +144,4 @@ class _Way:
         for key in given_up:
             outcome = BatchOutcome(error=WORKER_LOST.fields())
             if await self._queue.store.scored(self._job_id, self._batches[key], outcome):
-                self._window.receive({key: outcome})
+                await self._take({key: outcome})
