@@ -18,6 +18,7 @@ help:
 	@echo 'make check   formatting, lint, types, import rules, declared dependencies'
 	@echo 'make run     the service, on http://127.0.0.1:2333 (Ctrl-C stops it)'
 	@echo 'make bench   compare with reme-ai, all cases (bench-quick: a few, in a minute)'
+	@echo 'make bench-jobs  jobs, embedded and distributed, against their limits (three minutes)'
 	@echo 'make clean   remove the virtual environment and everything that was generated'
 	@echo
 	@echo 'PYTHON=python3.12 chooses the interpreter; ARGS=... is passed on by test and run.'
@@ -77,7 +78,7 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml constraints.txt
 
 # Measurements. The peer gets an environment of its own, because it needs other versions of what we use.
 
-.PHONY: bench bench-quick
+.PHONY: bench bench-quick bench-jobs
 PEER := .venv-peer
 PEER_PACKAGE := reme-ai[decision]==0.4.2.0
 
@@ -88,6 +89,9 @@ bench: $(VENV)/.dev $(PEER)/.ready
 
 bench-quick: $(VENV)/.dev $(PEER)/.ready
 	$(BIN)/python -m benchmarks.run --suite quick --out out/bench-quick.json --command 'make bench-quick$(if $(ARGS), ARGS="$(ARGS)")' $(ARGS)
+
+bench-jobs: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.jobs $(ARGS)
 
 $(PEER)/.ready: | $(VENV)/.python
 	@echo 'Installing $(PEER_PACKAGE) into $(PEER) ...'
