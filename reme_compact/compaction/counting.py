@@ -1,9 +1,8 @@
 """Count a changing draft: the whole history each time, or only what a replacement touched."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
-from reme_compact.contract.messages import Block
 from reme_compact.history.draft import Draft
 from reme_compact.history.pairs import Location
 from reme_compact.history.private_copy import private_copy
@@ -114,11 +113,14 @@ class _AdditiveCount:
         return self.total - self._parts[part] + count
 
     def recount(self, changed: Iterable[Location], check: Callable[[], None]) -> int:
-        total = self.total
-        for part in {self._part(at) for at in changed}:
-            check()
-            total += self._count_part(part) - self._parts[part]
-        return total
+        parts = sorted({self._part(at) for at in changed})
+        total = self.total - sum(self._parts[part] for part in parts)
+        if self._counter.count_block is None:
+            for part in parts:
+                check()
+                total += self._count_part(part)
+            return total
+        return total + sum(count for _, count in self._count_blocks(parts, check))
 
     def settle(self, total: int) -> None:
         if self._last is not None:
@@ -143,23 +145,27 @@ class _AdditiveCount:
 
     def _count_by_block(self, check: Callable[[], None]) -> int:
         total = 0
+        locations: list[Location] = []
         for index, message in enumerate(self._draft.messages):
             check()
             total += call_counter(self._counter.count_message, self._given({**message, "content": []}))
-            for start in range(0, len(message["content"]), _BLOCKS_AT_ONCE):
-                self._count_blocks(index, start, message["content"][start : start + _BLOCKS_AT_ONCE], check)
+            locations += [(index, position) for position in range(len(message["content"]))]
+        self._parts.update(self._count_blocks(locations, check))
         return total + sum(self._parts.values())
 
-    def _count_blocks(self, index: int, start: int, blocks: list[Block], check: Callable[[], None]) -> None:
-        locations = [(index, start + offset) for offset in range(len(blocks))]
+    def _count_blocks(self, locations: Sequence[Location], check: Callable[[], None]) -> Iterator[tuple[Location, int]]:
+        """Count blocks, many at once where the counter can."""
         many = self._counter.count_blocks
-        if many is not None:
-            check()
-            self._parts.update(zip(locations, call_counters(many, self._given(blocks)), strict=True))
+        if many is None:
+            for at in locations:
+                check()
+                yield at, self._count_part(at)
             return
-        for at in locations:
+        for start in range(0, len(locations), _BLOCKS_AT_ONCE):
             check()
-            self._parts[at] = self._count_part(at)
+            group = locations[start : start + _BLOCKS_AT_ONCE]
+            blocks = [self._draft.messages[message]["content"][block] for message, block in group]
+            yield from zip(group, call_counters(many, self._given(blocks)), strict=True)
 
     def _given(self, value: Any) -> Any:
         return value if self._counter.reads_only else private_copy(value)

@@ -9,15 +9,13 @@ untouched.
 
 import codecs
 import json
-import math
-from typing import Any, NoReturn
+from typing import Any
 
 from reme_compact.contract.errors import InvalidJSONError
+from reme_compact.contract.json_decoder import DECODER, MAX_DEPTH, is_deeper_than
+from reme_compact.contract.json_pieces import LARGE_BYTES, parse_in_pieces
 
 _PIECE_BYTES = 1024 * 1024
-
-MAX_DEPTH = 200
-"""Deepest nesting of arrays and objects that is accepted; JSON writers recurse, so more would fail later."""
 
 
 def parse_json(text: str | bytes | bytearray) -> Any:
@@ -29,9 +27,12 @@ def parse_json(text: str | bytes | bytearray) -> Any:
 
     """
     try:
-        # Left to itself, the standard parser guesses encodings and lets surrogates through undecoded.
-        text = text if isinstance(text, str) else _decode(text)
-        value = _DECODER.decode(text)
+        if not isinstance(text, str):
+            if len(text) > LARGE_BYTES and (value := parse_in_pieces(text)) is not None:
+                return value
+            # Left to itself, the standard parser guesses encodings and lets surrogates through undecoded.
+            text = _decode(text)
+        value = DECODER.decode(text)
     except InvalidJSONError:
         raise
     except RecursionError:
@@ -42,7 +43,7 @@ def parse_json(text: str | bytes | bytearray) -> Any:
         raise InvalidJSONError(f"Not valid UTF-8 at byte {error.start}.") from None
     except ValueError:
         raise InvalidJSONError("An integer has too many digits (at most 4,300 are accepted).") from None
-    if text.count("[") + text.count("{") > MAX_DEPTH and _deeper_than(value, MAX_DEPTH):
+    if text.count("[") + text.count("{") > MAX_DEPTH and is_deeper_than(value, MAX_DEPTH):
         raise InvalidJSONError(f"The JSON is nested deeper than {MAX_DEPTH} levels.")
     return value
 
@@ -55,40 +56,3 @@ def _decode(body: bytes | bytearray) -> str:
     view = memoryview(body)
     pieces = [decoder.decode(view[start : start + _PIECE_BYTES]) for start in range(0, len(view), _PIECE_BYTES)]
     return "".join([*pieces, decoder.decode(b"", final=True)])
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise InvalidJSONError("A key stands twice in one object.")
-    return result
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise InvalidJSONError(f"{name} is not a JSON number.")
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise InvalidJSONError("A number is too large to be represented.")
-    return number
-
-
-def _deeper_than(value: Any, limit: int) -> bool:
-    """Measure nesting breadth first, so that the measurement cannot itself recurse too deeply."""
-    level = [value]
-    for _ in range(limit):
-        level = [
-            child
-            for item in level
-            if type(item) is dict or type(item) is list
-            for child in (item.values() if type(item) is dict else item)
-            if type(child) is dict or type(child) is list
-        ]
-        if not level:
-            return False
-    return True
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)

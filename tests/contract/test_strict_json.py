@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reme_compact.contract.errors import InvalidJSONError
-from reme_compact.contract.strict_json import MAX_DEPTH, parse_json
+from reme_compact.contract.json_decoder import MAX_DEPTH
+from reme_compact.contract.strict_json import parse_json
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
