@@ -60,6 +60,7 @@ _WORDING = {
     "bool_type": "must be true or false",
     "bool_parsing": "must be true or false",
     "list_type": "must be a list",
+    "tuple_type": "must be a list",
     "dict_type": "must be an object",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
@@ -94,9 +95,15 @@ def _explain(item: Any, model: type[BaseModel]) -> str:
         owner = _model_at(model, item["loc"][:-1])
         return unknown_key(str(item["loc"][-1]), list(owner.model_fields) if owner else [])
     if kind in _WORDING:
-        return _WORDING[kind].format(**item.get("ctx", {}))
+        limits = {name: _plain(value) for name, value in item.get("ctx", {}).items()}
+        return _WORDING[kind].format(**limits)
     message: str = item["msg"]
     return message.removeprefix("Value error, ").removeprefix("Assertion failed, ")
+
+
+def _plain(value: Any) -> Any:
+    """Write a limit as people do: 300 instead of 300.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel] | None:

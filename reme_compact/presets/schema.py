@@ -1,5 +1,6 @@
 """What a preset may say, with the defaults of everything it leaves out."""
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
 
@@ -11,6 +12,8 @@ from reme_compact.decision.settings import DecisionModelSettings
 
 BUILTIN_TOKEN_COUNTERS = ("estimate", "o200k_base", "cl100k_base")
 
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
 
 class Settings(BaseModel):
     """Base of everything in a preset: nothing unknown, and nothing that changes later."""
@@ -21,11 +24,20 @@ class Settings(BaseModel):
 class ApiKeySettings(Settings):
     """One API key: its holder sends it as `Authorization: Bearer KEY` and sees only its own jobs."""
 
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="SHA-256 of the key, as `reme api_key` prints it.")
+    sha256: str = Field(
+        description="SHA-256 of the key, as `reme api_key` prints it.", json_schema_extra={"pattern": "^[0-9a-f]{64}$"}
+    )
     max_active_jobs: Annotated[Whole | None, BlankIsAbsent] = Field(
         default=None, gt=0, description="Unfinished jobs it may have at once; null: as many as the service takes."
     )
     administrator: bool = Field(default=False, description="Sees and cancels the jobs of every key.")
+
+    @field_validator("sha256")
+    @classmethod
+    def _is_a_hash(cls, text: str) -> str:
+        if not _SHA256.fullmatch(text):
+            raise ValueError("must be 64 of the characters 0-9 and a-f, as `reme api_key` prints them")
+        return text
 
 
 class ServiceSettings(Settings):
@@ -37,8 +49,21 @@ class ServiceSettings(Settings):
     max_active_requests: Whole = Field(
         default=64, gt=0, description="Further requests are answered 503 with Retry-After."
     )
-    request_read_seconds: Seconds = Field(default=30, gt=0, description="How long a client may take to send a body.")
-    shutdown_grace_seconds: Seconds = Field(default=10, ge=0)
+    max_waiting_requests: Whole = Field(
+        default=512, gt=0, description="Requests that wait with Prefer: wait=N, and streams of events, at once."
+    )
+    max_connections: Whole = Field(
+        default=1024, gt=0, description="Open at once, if the process may open that many files, less 128."
+    )
+    request_read_seconds: Seconds = Field(
+        default=30, gt=0, description="How long a client may take to send the head of a request, and then its body."
+    )
+    response_write_seconds: Seconds = Field(
+        default=30, gt=0, description="How long a client may read nothing of an answer that waits for it."
+    )
+    shutdown_grace_seconds: Seconds = Field(
+        default=10, ge=0, description="How long what clients wait for may take after a stop was asked for."
+    )
     api_keys: dict[str, ApiKeySettings] = Field(
         default_factory=dict, description="By name. Without any, everybody who can connect may do everything."
     )

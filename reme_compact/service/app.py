@@ -16,12 +16,14 @@ from reme_compact.presets.load import load_preset
 from reme_compact.presets.schema import Preset
 from reme_compact.service.background import run_again_and_again
 from reme_compact.service.failures import HANDLERS, UnforeseenFailures
+from reme_compact.service.http_rules import HeadLikeGet, LiteralSlashes
 from reme_compact.service.metrics import MeasuredRequests, ServiceMetrics
 from reme_compact.service.observing import observing
 from reme_compact.service.openapi import DESCRIPTION, complete
 from reme_compact.service.protection import protection
 from reme_compact.service.routes import build_router
 from reme_compact.service.state import ServiceState
+from reme_compact.tokens.estimate import estimate_tokens
 
 if TYPE_CHECKING:
     from reme_compact.compaction.step import CompactContextStep
@@ -65,6 +67,8 @@ def create_app(
             Middleware(MeasuredRequests, metrics=metrics),
             Middleware(UnforeseenFailures),
             *protection(preset.service),
+            Middleware(LiteralSlashes),
+            Middleware(HeadLikeGet),
         ],
         exception_handlers=HANDLERS,
         redirect_slashes=False,
@@ -99,6 +103,9 @@ async def _running(state: ServiceState, metrics: ServiceMetrics) -> AsyncIterato
         tasks = await stack.enter_async_context(anyio.create_task_group())
         stack.callback(tasks.cancel_scope.cancel)
         stack.callback(state.begin_stop)
+        if metrics.jobs is not None:
+            # Loads a library that the first job would load otherwise, with all others waiting.
+            tasks.start_soon(anyio.to_thread.run_sync, estimate_tokens, "")
         for settings in state.preset.background.values():
             if settings.enabled:
                 tasks.start_soon(run_again_and_again, settings, state)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from reme_compact.contract.errors import ConfigurationError
 from reme_compact.contract.validation import short
 
-_BACKLOG = 2048
+BACKLOG = 2048
+"""Connections that may wait to be accepted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _listen(address: _Address) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((address.host, address.port))
-        listener.listen(_BACKLOG)
+        listener.listen(BACKLOG)
         listener.setblocking(False)
     except OSError:
         listener.close()

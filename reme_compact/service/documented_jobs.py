@@ -111,5 +111,5 @@ def event_responses() -> Responses:
     """Describe the answers to a request for events."""
     stream = {"text/event-stream": {"itemSchema": _EVENT_SCHEMA, "example": _EVENTS_EXAMPLE}}
     return {200: {"description": "What happens to the job.", "content": stream}} | failures(
-        *ANY_PATH, *ANY_JOB, errors.InvalidRequestError
+        *ANY_PATH, *ANY_JOB, errors.InvalidRequestError, errors.TooBusyError
     )

@@ -17,10 +17,12 @@ from starlette.datastructures import Headers
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from reme_compact.contract.errors import ErrorFields, InvalidRequestError, ReMeError
+from reme_compact.contract.errors import ErrorFields, InvalidRequestError, ReMeError, TooBusyError
 from reme_compact.contract.exception_places import exception_places
 from reme_compact.contract.job import JobEvent
 from reme_compact.contract.json_bytes import json_bytes
+from reme_compact.service.problems import problem_of
+from reme_compact.service.slots import Slots
 
 logger = logging.getLogger(__name__)
 
@@ -50,25 +52,41 @@ def last_event_id(headers: Headers) -> str | None:
 
 
 class EventStream(StreamingResponse):
-    """Sends events until they end, the client goes away or the service stops; each of these takes effect at once.
+    """Sends events until they end, the client goes away or it is stopped; each of these takes effect at once.
 
     Args:
         events: what to send; closed at the end.
-        stopping: set when the service stops; the client resumes elsewhere or later.
+        slots: limit the streams; without a free one, the answer is a refusal.
+        stopping: set when the stream has to end before its events do; the client resumes elsewhere.
         ping_seconds: how often a comment shows that the connection is alive.
 
     """
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncIterator[JobEvent], *, stopping: anyio.Event | None, ping_seconds: float) -> None:
+    def __init__(
+        self,
+        events: AsyncIterator[JobEvent],
+        *,
+        slots: Slots,
+        stopping: anyio.Event | None,
+        ping_seconds: float,
+    ) -> None:
         super().__init__((), headers=_HEADERS)
         self._events = events
+        self._slots = slots
         self._stopping = stopping
         self._ping_seconds = ping_seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
+        try:
+            with self._slots.take():
+                await self._stream(receive, send)
+        except TooBusyError as error:
+            await problem_of(error)(scope, receive, send)
+
+    async def _stream(self, receive: Receive, send: Send) -> None:
         turn = anyio.Lock()
 
         async def send_in_turn(content: bytes) -> None:

@@ -22,7 +22,12 @@ from reme_compact.service.problems import new_instance, problem_of, problem_of_b
 logger = logging.getLogger(__name__)
 
 CLIENT_CLOSED_REQUEST = 499
-"""Never sent, since nobody is left to read it; some servers log it."""
+"""Hardly ever read, since a client that ended its side has mostly ended the other, too; some servers log it."""
+
+_LEFT = (
+    "The client ended its side of the connection, which gives up what it waits for. Keep it open, or submit a job "
+    "(POST /jobs/compact_context) and come back for it."
+)
 
 
 async def _typed(_: Request, error: ReMeError) -> Response:
@@ -33,6 +38,8 @@ async def _from_framework(request: Request, error: HTTPException) -> Response:
     headers = dict(error.headers or {})
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = _allowed_methods(request) or headers.get("Allow", "")
+        if request.method == "OPTIONS":
+            return Response(status_code=HTTPStatus.NO_CONTENT, headers=headers)
     return problem_of_http(error.status_code, error.detail, headers)
 
 
@@ -42,7 +49,8 @@ def _allowed_methods(request: Request) -> str | None:
     for template, operations in request.app.openapi()["paths"].items():
         pattern, _, _ = compile_path(template)
         if pattern.match(path):
-            return ", ".join(method.upper() for method in operations)
+            methods = [method.upper() for method in operations]
+            return ", ".join([*methods, *(["HEAD"] if "GET" in methods else []), "OPTIONS"])
     return None
 
 
@@ -52,7 +60,7 @@ async def _from_validation(_: Request, error: RequestValidationError) -> Respons
 
 
 async def _client_gone(_: Request, __: Exception) -> Response:
-    return Response(status_code=CLIENT_CLOSED_REQUEST)
+    return problem_of_http(CLIENT_CLOSED_REQUEST, _LEFT, None)
 
 
 HANDLERS = cast(

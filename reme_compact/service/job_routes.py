@@ -1,21 +1,21 @@
 """`/jobs`: start a compaction, look at it, fetch its result, cancel it."""
 
+from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated
 
-from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.json_schema import SkipJsonSchema
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from reme_compact.contract.errors import JobNotFoundError, ReportedError
-from reme_compact.contract.job import JobDocument, JobPage, JobStatus
+from reme_compact.contract.errors import JobNotFoundError, ReportedError, TooBusyError
+from reme_compact.contract.job import JobDocument, JobPage
+from reme_compact.jobs.deployment import JOB
 from reme_compact.jobs.identity import is_job_id
 from reme_compact.jobs.waiting import wait_until_final
 from reme_compact.service.answers import answer_in_pieces, json_answer
-from reme_compact.service.disconnect import while_connected
+from reme_compact.service.disconnect import ClientGoneError, while_connected
 from reme_compact.service.documented_compaction import REQUEST_BODY, CompactionResponse
 from reme_compact.service.documented_headers import IDEMPOTENCY_KEY, LAST_EVENT_ID, PREFER
 from reme_compact.service.documented_jobs import (
@@ -30,18 +30,9 @@ from reme_compact.service.event_stream import EventStream, last_event_id
 from reme_compact.service.idempotency import idempotency_key, replay_headers
 from reme_compact.service.prefer import preference_applied, preferred_wait
 from reme_compact.service.problems import RETRY_AFTER_HEADER, problem_of_job
+from reme_compact.service.query import PageQuery, query_parameters, read_query, submission_query
 from reme_compact.service.state import ServiceState
 from reme_compact.service.submission import accept_from
-
-
-class PageQuery(BaseModel):
-    """Which jobs to list."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    status: JobStatus | SkipJsonSchema[None] = Field(default=None, description="Only jobs with this status.")
-    cursor: str = Field(default="", description="`next_cursor` of the page before; blank: the newest jobs.")
-    limit: int = Field(default=20, ge=1, le=100, description="Jobs at most.")
 
 
 def job_routes(state: ServiceState) -> APIRouter:
@@ -54,16 +45,7 @@ def job_routes(state: ServiceState) -> APIRouter:
 
 
 def _add_submission(router: APIRouter, state: ServiceState) -> None:
-    longest = state.preset.execution.start_within_seconds
-
-    class SubmissionQuery(BaseModel):
-        """How long the job may wait."""
-
-        model_config = ConfigDict(extra="forbid")
-
-        start_within_seconds: float = Field(
-            default=longest, gt=0, le=longest, description="A job that was not started by then ends as `timed_out`."
-        )
+    query_model = submission_query(state.preset.execution.start_within_seconds)
 
     @router.post(
         "/jobs/compact_context",
@@ -71,26 +53,31 @@ def _add_submission(router: APIRouter, state: ServiceState) -> None:
         status_code=HTTPStatus.ACCEPTED,
         response_model=JobDocument,
         responses=accepted_responses(),
-        openapi_extra={"parameters": [IDEMPOTENCY_KEY, PREFER], "requestBody": REQUEST_BODY},
+        openapi_extra={
+            "parameters": [*query_parameters(query_model), IDEMPOTENCY_KEY, PREFER],
+            "requestBody": REQUEST_BODY,
+        },
         summary="Propose a smaller history, and come back for it",
     )
-    async def submit_compact_context(request: Request, query: Annotated[SubmissionQuery, Query()]) -> Response:
+    async def submit_compact_context(request: Request) -> Response:
         """Accept a compaction; it goes on when the connection is closed.
 
         `total_timeout_seconds` counts from its start, not from now.
         """
         key = idempotency_key(request.headers)
+        start_within_seconds = read_query(request, query_model).start_within_seconds
         with state.slots.take():
-            accepted = await accept_from(
-                request, state, idempotency_key=key, start_within_seconds=query.start_within_seconds
-            )
+            accepted = await accept_from(request, state, idempotency_key=key, start_within_seconds=start_within_seconds)
         document = accepted.document
         headers = replay_headers(accepted) | {"Location": f"{request.scope.get('root_path', '')}/jobs/{document.id}"}
         seconds = preferred_wait(request.headers.getlist("prefer"), state.preset.service.max_wait_seconds)
         if seconds is not None:
             wait = partial(wait_until_final, state.deployment.store, document.id, state.owner_of(request), seconds)
-            document = await while_connected(request.receive, wait)
-            headers["Preference-Applied"] = preference_applied(seconds)
+            # A preference is no condition: if too many wait already, or the client has shut down its side, the job
+            # is accepted all the same.
+            with suppress(TooBusyError, ClientGoneError), state.waiting_slots.take():
+                document = await while_connected(request.receive, wait)
+                headers["Preference-Applied"] = preference_applied(seconds)
         return _job(document, HTTPStatus.OK if document.is_final else HTTPStatus.ACCEPTED, headers)
 
 
@@ -100,9 +87,11 @@ def _add_reading(router: APIRouter, state: ServiceState) -> None:
         operation_id="list_jobs",
         response_model=JobPage,
         responses=page_responses(),
+        openapi_extra={"parameters": query_parameters(PageQuery)},
         summary="List jobs, the newest first",
     )
-    async def list_jobs(request: Request, query: Annotated[PageQuery, Query()]) -> Response:
+    async def list_jobs(request: Request) -> Response:
+        query = read_query(request, PageQuery)
         page = await state.deployment.store.page(
             state.viewer_of(request), status=query.status, cursor=query.cursor or None, limit=query.limit
         )
@@ -116,6 +105,7 @@ def _add_reading(router: APIRouter, state: ServiceState) -> None:
         summary="How far is a job?",
     )
     async def get_job(request: Request, job_id: str) -> Response:
+        _check_method(job_id)
         return _job(await state.deployment.store.get(known(job_id), state.viewer_of(request)))
 
     @router.delete(
@@ -127,6 +117,7 @@ def _add_reading(router: APIRouter, state: ServiceState) -> None:
     )
     async def cancel_job(request: Request, job_id: str) -> Response:
         """Cancel a job that is not finished; a finished one stays what it is."""
+        _check_method(job_id)
         return _job(await state.deployment.store.cancel(known(job_id), state.viewer_of(request)))
 
 
@@ -164,8 +155,21 @@ def _add_result_and_events(router: APIRouter, state: ServiceState) -> None:
         store, viewer = state.deployment.store, state.viewer_of(request)
         await store.get(known(job_id), viewer)
         return EventStream(
-            store.events(job_id, viewer, after), stopping=state.stopping, ping_seconds=state.ping_seconds
+            store.events(job_id, viewer, after),
+            slots=state.waiting_slots,
+            stopping=state.end_of_streams,
+            ping_seconds=state.ping_seconds,
         )
+
+
+def _check_method(job_id: str) -> None:
+    """Tell the path under which jobs are made from that of a job.
+
+    Raises:
+        HTTPException: it is that path, which takes only new jobs.
+    """
+    if job_id == JOB:
+        raise HTTPException(HTTPStatus.METHOD_NOT_ALLOWED)
 
 
 def known(job_id: str) -> str:
@@ -182,4 +186,4 @@ def known(job_id: str) -> str:
 
 def _job(document: JobDocument, status: int = HTTPStatus.OK, headers: dict[str, str] | None = None) -> Response:
     again = {} if document.is_final else RETRY_AFTER_HEADER
-    return json_answer(document.model_dump_json(), status, again | (headers or {}))
+    return json_answer(document.model_dump_json(), int(status), again | (headers or {}))

@@ -15,6 +15,8 @@ LogFormat = Literal["console", "json"]
 _WATCHED_PATHS = frozenset({"/health", "/metrics"})
 """Asked for every few seconds; the access log has them at level debug, and when they fail."""
 
+_NOT_HTTP = "Invalid HTTP request received."
+
 
 def configure_logging(log_format: LogFormat, level: str, stream: TextIO | None = None) -> None:
     """Set up logging for a process that is a service and nothing else.
@@ -46,6 +48,7 @@ def _handler(log_format: LogFormat, stream: TextIO | None) -> logging.Handler:
         return logging.NullHandler()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(_formatter(log_format, colors=stream.isatty()))
+    handler.addFilter(is_not_told_better)
     return handler
 
 
@@ -76,7 +79,7 @@ def name_access(_: Any, __: str, event: EventDict) -> EventDict:
     if event.get("logger") == "uvicorn.access":
         client, method, target, _version, status = arguments
         path = str(target).partition("?")[0]
-        event.update(event="request", client=client, method=method, path=path, status=status)
+        event.update(event="request", client=client, method=method, path=path, status=int(status))
     return event
 
 
@@ -86,6 +89,11 @@ def name_job(_: Any, __: str, event: EventDict) -> EventDict:
     if job_id is not None:
         event.setdefault("job_id", job_id)
     return event
+
+
+def is_not_told_better(record: logging.LogRecord) -> bool:
+    """Leave out what uvicorn says of bytes that are no HTTP: our line has the client, and does not come every time."""
+    return record.name != "uvicorn.error" or record.msg != _NOT_HTTP
 
 
 def is_worth_a_line(record: logging.LogRecord) -> bool:

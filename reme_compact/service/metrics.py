@@ -60,19 +60,22 @@ class ServiceMetrics:
         if seconds is not None:
             self._latency.labels(route, method).observe(seconds)
 
-    async def exposition(self, store: JobStore, runner: Runner, accept: str) -> tuple[bytes, str]:
+    async def exposition(
+        self, store: JobStore, runner: Runner, accept: str, *, missing: Callable[[], Awaitable[list[MissingPart]]]
+    ) -> tuple[bytes, str]:
         """Return all metrics as text, and its media type.
 
         Args:
             store: is asked for its figures; that it cannot be reached is itself a metric.
-            runner: is asked what waits, and what is missing.
+            runner: is asked what waits.
             accept: the Accept header of the request.
+            missing: tells what is missing.
         """
         figures = await _unless_unreachable(store.figures)
         waiting = await _unless_unreachable(runner.waiting)
-        missing = await _unless_unreachable(runner.missing)
+        parts = await _unless_unreachable(missing)
         # Without an await from here on: another request must not change what this one shows.
-        self._store.show(figures, waiting, missing)
+        self._store.show(figures, waiting, parts)
         encode, media_type = choose_encoder(accept)
         text: bytes = encode(self._registry)
         return text, media_type

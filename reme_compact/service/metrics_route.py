@@ -1,10 +1,13 @@
 """`GET /metrics`: figures for Prometheus."""
 
+from functools import partial
+
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from reme_compact.service.metrics import ServiceMetrics
+from reme_compact.service.readiness import missing_parts
 from reme_compact.service.state import ServiceState
 
 
@@ -22,7 +25,9 @@ def metrics_route(state: ServiceState, metrics: ServiceMetrics) -> APIRouter:
     async def read_metrics(request: Request) -> Response:
         deployment = state.deployment
         accept = request.headers.get("accept", "")
-        text, media_type = await metrics.exposition(deployment.store, deployment.runner, accept)
+        text, media_type = await metrics.exposition(
+            deployment.store, deployment.runner, accept, missing=partial(missing_parts, deployment)
+        )
         return Response(text, media_type=media_type)
 
     return router

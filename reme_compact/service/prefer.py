@@ -30,6 +30,6 @@ def preference_applied(seconds: float) -> str:
 
 
 def _seconds(digits: str, at_most: float) -> float | None:
-    if not (digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS):
+    if not (digits.isascii() and digits.isdecimal()):
         return None
-    return min(int(digits), at_most)
+    return at_most if len(digits.lstrip("0")) > _MOST_DIGITS else min(int(digits[-_MOST_DIGITS:]), at_most)

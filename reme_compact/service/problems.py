@@ -141,6 +141,9 @@ def problem_of_http(status: int, detail: str, headers: Mapping[str, str] | None)
     elif status == HTTPStatus.METHOD_NOT_ALLOWED:
         code, error, title = "method_not_allowed", "MethodNotAllowed", "The path does not serve this method"
         detail = "The path does not serve this method; the Allow header names those it does."
+    elif status == HTTPStatus.BAD_REQUEST:
+        code, error, title = "invalid_http", "InvalidHTTP", "The request is no HTTP"
+        detail = "What arrived is no HTTP/1.1 request."
     retryable = status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}
     fields = ErrorFields(code=code, error=error, message=detail, retryable=retryable)
     return _document(_fields(status, title, fields), headers)

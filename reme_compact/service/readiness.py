@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reme_compact.contract.errors import StoreUnavailableError
 from reme_compact.decision.health import LastRequest
+from reme_compact.jobs.deployment import Deployment
 from reme_compact.jobs.runner import MissingPart, Part
 from reme_compact.service.problems import FourFields
 from reme_compact.service.state import ServiceState
@@ -67,18 +68,31 @@ async def readiness(state: ServiceState) -> Readiness:
     """Judge readiness by the parts that jobs need, and by the latest decision request if there was one lately."""
     deployment = state.deployment
     try:
-        missing = await deployment.runner.missing()
+        missing = await missing_parts(deployment)
         last = await deployment.last_decision_request()
     except StoreUnavailableError as error:
         missing, last = [MissingPart("store", error.message)], None
-    if last is not None and not last.worked and all(found.part != "decision_model" for found in missing):
-        missing = [*missing, MissingPart("decision_model", _failure(last))]
     return Readiness(
         status="degraded" if missing else "ready",
         missing=[Missing(part=found.part, message=found.message) for found in missing],
         decision_model=DecisionModelDescription.model_validate(deployment.describe_decision_model()),
         last_request=last and LastDecisionRequest.model_validate(asdict(last)),
     )
+
+
+async def missing_parts(deployment: Deployment) -> list[MissingPart]:
+    """Return each part without which jobs are not run, or keep everything.
+
+    Raises:
+        StoreUnavailableError: the store cannot be reached, so nothing else is known.
+    """
+    missing = await deployment.runner.missing()
+    if any(found.part == "store" for found in missing):
+        return missing
+    last = await deployment.last_decision_request()
+    if last is None or last.worked or any(found.part == "decision_model" for found in missing):
+        return missing
+    return [*missing, MissingPart("decision_model", _failure(last))]
 
 
 def _failure(last: LastRequest) -> str:

@@ -31,7 +31,8 @@ async def accept_from(
     settings = state.preset.service
     check_headers(request.headers, settings.max_body_bytes)
     deployment, key = state.deployment, state.key_of(request)
-    pieces = await read_body(request, settings.max_body_bytes, settings.request_read_seconds)
+    with state.reading():
+        pieces = await read_body(request, settings.max_body_bytes, settings.request_read_seconds)
     asked, body = await to_thread.run_sync(_parse, pieces)
     return await accept(
         deployment,

@@ -51,6 +51,9 @@ class ScriptedStep:
     def compactor(self) -> Any:
         return self
 
+    def check(self, request: CompactionRequest) -> None:
+        """Refuse nothing."""
+
     async def compact(self, get_request: Callable[[], CompactionRequest], **_: Any) -> Response:
         return await self.run(get_request())
 

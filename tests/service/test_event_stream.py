@@ -17,10 +17,11 @@ from reme_compact.compaction.step import CompactContextStep
 from reme_compact.contract.errors import StoreUnavailableError
 from reme_compact.contract.job import JobEvent
 from reme_compact.decision.protocol import DecisionResponse
-from reme_compact.presets.schema import ServiceSettings
+from reme_compact.presets.schema import Preset, ServiceSettings
 from reme_compact.service.app import create_app
 from reme_compact.service.event_stream import EventStream
 from reme_compact.service.server import Server
+from reme_compact.service.slots import Slots
 
 pytestmark = pytest.mark.anyio
 
@@ -155,12 +156,21 @@ async def test_a_cancellation_is_told_and_ends_the_stream(serving: Serving, shri
                 await until(lines, 'data: {"status":"cancelled","error":null}')
 
 
-async def test_an_open_stream_does_not_hold_up_the_end_of_the_service(shrinkable: dict[str, Any]) -> None:
-    """The grace is an hour: only a stream that is ended lets the service stop before the test fails."""
-    app = create_app(step=CompactContextStep(as_decision_model=HangingModel()))
+@pytest.mark.parametrize(("grace", "status"), [(3600, "succeeded"), (0, "failed")])
+async def test_a_watcher_sees_the_end_of_its_job_when_the_service_stops(
+    shrinkable: dict[str, Any], grace: float, status: str
+) -> None:
+    """With an hour of grace the job finishes; without any, it ends with the service, and the stream says so."""
+    go_on = anyio.Event()
+
+    async def model(state: Any, questions: Any) -> DecisionResponse:
+        await go_on.wait()
+        return await always(0.0)(state, questions)
+
+    app = create_app(step=CompactContextStep(as_decision_model=model))
     with anyio.fail_after(60), socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        server = Server(app, ServiceSettings(shutdown_grace_seconds=3600))
+        server = Server(app, ServiceSettings(shutdown_grace_seconds=grace))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.run_on, listener)
             async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
@@ -168,15 +178,63 @@ async def test_an_open_stream_does_not_hold_up_the_end_of_the_service(shrinkable
             async with watching(port, job_id) as lines:
                 await until(lines, "event: planned")
                 server.should_exit = True
-                rest = [line async for line in lines]
-    assert "event: finished" not in rest
+                if grace:
+                    await app.state.service.stopping.wait()
+                    go_on.set()
+                await until(lines, "event: finished")
+                [data, *rest] = [line async for line in lines if line and not line.startswith("id: ")]
+    end = json.loads(data.removeprefix("data: "))
+    assert rest == []
+    assert end["status"] == status
+    assert end["error"] is None or end["error"]["code"] == "stopping"
+
+
+async def test_where_jobs_go_on_elsewhere_a_stream_ends_when_it_is_stopped() -> None:
+    begun, stopping = anyio.Event(), anyio.Event()
+
+    async def events() -> AsyncIterator[JobEvent]:
+        yield JobEvent(id="1-0", type="queued")
+        begun.set()
+        await anyio.sleep_forever()
+
+    stream = Stream(events(), stopping)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stream.run)
+            await begun.wait()
+            stopping.set()
+    assert [event.type for event in parsed(stream.text)] == ["queued"]
+    assert stream.sent[-1]["more_body"] is False
+
+
+async def test_streams_have_a_limit_and_a_job_is_accepted_all_the_same(
+    serving: Serving, shrinkable: dict[str, Any]
+) -> None:
+    preset = Preset(service=ServiceSettings(max_waiting_requests=1))
+    app = create_app(preset, CompactContextStep(as_decision_model=HangingModel()))
+    with anyio.fail_after(60):
+        async with serving(app) as port, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}") as client:
+            job_id = (await client.post("/jobs/compact_context", json=shrinkable)).json()["id"]
+            async with watching(port, job_id) as lines:
+                await until(lines, "event: planned")
+                refused = await client.get(f"/jobs/{job_id}/events")
+                hurried = await client.post("/jobs/compact_context", json=shrinkable, headers={"Prefer": "wait=50"})
+                for one in (hurried.json()["id"], job_id):
+                    await client.delete(f"/jobs/{one}")
+                await until(lines, "event: finished")
+            again = await client.get(f"/jobs/{job_id}/events")
+    assert (refused.status_code, refused.json()["code"]) == (503, "too_busy")
+    assert "max_waiting_requests" in refused.json()["message"]
+    assert int(refused.headers["retry-after"]) >= 1
+    assert (hurried.status_code, "preference-applied" in hurried.headers) == (202, False)
+    assert again.status_code == 200
 
 
 class Stream:
     """Runs an `EventStream` by hand."""
 
     def __init__(self, events: AsyncIterator[JobEvent], stopping: anyio.Event | None = None) -> None:
-        self._answer = EventStream(events, stopping=stopping, ping_seconds=3600)
+        self._answer = EventStream(events, slots=Slots(1), stopping=stopping, ping_seconds=3600)
         self.gone = anyio.Event()
         self.sent: list[Any] = []
 

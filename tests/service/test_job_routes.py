@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 Connect = Callable[[FastAPI], AbstractAsyncContextManager[httpx.AsyncClient]]
 WAIT = {"Prefer": "wait=30"}
-UNKNOWN_IDS = ["019000000000-00000000000000000000", "compact_context", "x", "%20", "é"]
+UNKNOWN_IDS = ["019000000000-00000000000000000000", "x", "%20", "é"]
 
 
 @pytest.fixture
@@ -197,7 +197,8 @@ async def test_a_page_can_be_of_one_status(hanging: httpx.AsyncClient, shrinkabl
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=101", "limit=x", "limit=", "status=done", "cursor=../x", "statsu=failed"]
+    "query",
+    ["limit=0", "limit=101", "limit=x", "limit=5.0", "limit=2&limit=3", "status=done", "cursor=../x", "statsu=failed"],
 )
 async def test_a_page_that_cannot_be_is_422(quick: httpx.AsyncClient, query: str) -> None:
     answer = await quick.get(f"/jobs?{query}")
@@ -270,7 +271,7 @@ async def test_a_job_expires(connect: Connect, noon: datetime, shrinkable: dict[
 async def test_a_wrong_method_is_told_every_right_one(quick: httpx.AsyncClient) -> None:
     answer = await quick.put(f"/jobs/{UNKNOWN_IDS[0]}")
     assert answer.status_code == 405
-    assert answer.headers["allow"] == "GET, DELETE"
+    assert answer.headers["allow"] == "GET, DELETE, HEAD, OPTIONS"
 
 
 async def test_a_mounted_service_tells_where_its_jobs_are(connect: Connect, shrinkable: dict[str, Any]) -> None:
@@ -281,4 +282,39 @@ async def test_a_mounted_service_tells_where_its_jobs_are(connect: Connect, shri
         answer = await client.post("/compaction/jobs/compact_context", json=shrinkable)
         assert answer.headers["location"] == f"/compaction/jobs/{answer.json()['id']}"
         assert (await client.get(answer.headers["location"])).status_code == 200
-        assert (await client.put(answer.headers["location"])).headers["allow"] == "GET, DELETE"
+        assert (await client.put(answer.headers["location"])).headers["allow"] == "GET, DELETE, HEAD, OPTIONS"
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+async def test_the_path_for_new_jobs_is_no_job(quick: httpx.AsyncClient, method: str) -> None:
+    answer = await quick.request(method, "/jobs/compact_context")
+    assert (answer.status_code, answer.json()["code"]) == (405, "method_not_allowed")
+    assert answer.headers["allow"] == "POST, OPTIONS"
+
+
+async def test_blank_parameters_are_none(quick: httpx.AsyncClient, body: dict[str, Any]) -> None:
+    job = await submit(quick, body, **WAIT)
+    jobs = (await quick.get("/jobs?status=&limit=&cursor=")).json()["jobs"]
+    assert [one["id"] for one in jobs] == [job["id"]]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("limit=101", "query.limit: must be at most 100"),
+        ("limit=5.0", "query.limit: must be a whole number"),
+        ("limit=2&limit=2", "query.limit: must be given only once"),
+        (
+            "status=bogus",
+            "query.status: must be queued, running, succeeded, failed, cancelled or timed_out",
+        ),
+        ("statuss=failed", "query.statuss: unknown key; did you mean 'status'?"),
+    ],
+)
+async def test_a_wrong_query_is_told_in_the_usual_words(quick: httpx.AsyncClient, query: str, message: str) -> None:
+    assert (await quick.get(f"/jobs?{query}")).json()["message"] == message
+
+
+async def test_a_wait_that_is_too_long_is_told_in_the_usual_words(quick: httpx.AsyncClient, body: Any) -> None:
+    answer = await quick.post("/jobs/compact_context?start_within_seconds=301", json=body)
+    assert answer.json()["message"] == "query.start_within_seconds: must be at most 300"

@@ -5,6 +5,7 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
+from http import HTTPStatus
 
 import anyio
 import anyio.to_thread
@@ -158,3 +159,19 @@ async def test_tasks_and_threads_of_a_job_name_it_and_those_of_others_do_not() -
     lines = lines_of(stream)
     assert len(lines) == 5
     assert all(line["event"] == line["job_id"] for line in lines)
+
+
+def test_a_status_is_a_number_in_either_format() -> None:
+    for log_format in ("console", "json"):
+        stream = configured(log_format)
+        arguments = ("127.0.0.1:1", "POST", "/jobs/compact_context", "1.1", HTTPStatus.ACCEPTED)
+        logging.getLogger("uvicorn.access").info('%s - "%s %s HTTP/%s" %d', *arguments)
+        assert "HTTPStatus" not in stream.getvalue()
+        assert "202" in stream.getvalue()
+
+
+def test_what_is_no_http_is_told_by_our_line_only() -> None:
+    stream = configured()
+    logging.getLogger("uvicorn.error").warning("Invalid HTTP request received.")
+    logging.getLogger("uvicorn.error").warning("Something else.")
+    assert [line["event"] for line in lines_of(stream)] == ["Something else."]

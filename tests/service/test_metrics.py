@@ -179,7 +179,7 @@ class Distributed:
 
 
 async def exposed(metrics: ServiceMetrics, parts: Distributed) -> Figures:
-    text, _ = await metrics.exposition(cast("JobStore", parts), cast("Runner", parts), "")
+    text, _ = await metrics.exposition(cast("JobStore", parts), cast("Runner", parts), "", missing=parts.missing)
     return Figures(text.decode())
 
 
@@ -262,3 +262,20 @@ async def test_lines_about_a_job_name_it(
         answer = await client.post("/jobs/compact_context", json=shrinkable, headers={"Prefer": "wait=30"})
     assert seen == [answer.json()["id"]]
     assert current_job_id() is None
+
+
+async def test_a_decision_model_that_failed_is_a_missing_part_as_ready_says(
+    connect: Connect, shrinkable: dict[str, Any]
+) -> None:
+    def fail(_: Any) -> Any:
+        raise DecisionModelError("The provider refused.")
+
+    model = ScriptedModel(fail)
+    async with connect(create_app(step=CompactContextStep(as_decision_model=model))) as client:
+        before = await figures_of(client)
+        await client.post("/compact_context", json=shrinkable)
+        ready = (await client.get("/ready")).json()
+        after = await figures_of(client)
+    assert [missing["part"] for missing in ready["missing"]] == ["decision_model"]
+    assert before("reme_part_missing", part="decision_model") == 0
+    assert after("reme_part_missing", part="decision_model") == 1

@@ -26,7 +26,9 @@ from reme_compact.service.prefer import preference_applied, preferred_wait
         (["wait=1.5"], None),
         (["wait=soon"], None),
         (["wait=٣"], None),
-        (["wait=" + "9" * 10], None),
+        (["wait=" + "9" * 10], 60),
+        (["wait=" + "9" * 5000], 60),
+        (["wait=" + "0" * 5000 + "7"], 7),
         (['"'], None),
     ],
 )

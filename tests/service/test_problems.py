@@ -90,7 +90,7 @@ async def test_a_trailing_slash_is_no_redirect(client: httpx.AsyncClient, body: 
 async def test_a_wrong_method_is_405_and_names_the_right_one(client: httpx.AsyncClient) -> None:
     answer = await client.get("/compact_context")
     check(answer, 405, "method_not_allowed")
-    assert answer.headers["allow"] == "POST"
+    assert answer.headers["allow"] == "POST, OPTIONS"
 
 
 async def test_no_page_loads_scripts_from_elsewhere(client: httpx.AsyncClient) -> None:
