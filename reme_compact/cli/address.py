@@ -32,7 +32,7 @@ def find_address(host: str | None, port: str | None, configured: Callable[[], Ad
         UsageError: a host or a port that cannot be one.
 
     """
-    checked_host = None if host is None else _check_host(host)
+    checked_host = None if host is None else checked_host_of("host", host)
     checked_port = None if port is None else _check_port(port)
     if checked_host is not None and checked_port is not None:
         return Address(checked_host, checked_port)
@@ -45,16 +45,23 @@ def reachable(host: str) -> str:
     return _WILDCARDS.get(host, host)
 
 
-def _check_host(host: str) -> str:
+def checked_host_of(key: str, host: str) -> str:
+    """Return a host without the brackets of an IPv6 address.
+
+    Raises:
+        UsageError: it cannot be one; names the key.
+
+    """
     if "://" in host or "/" in host:
-        raise UsageError("host: give a name or an address alone, without http:// and without a path.")
+        raise UsageError(f"{key}: give a name or an address alone, without http:// and without a path.")
     bare = host.removeprefix("[").removesuffix("]") if host.startswith("[") and host.endswith("]") else host
     name, colon, port = bare.rpartition(":")
     if colon and ":" not in name:
-        hint = f"host={name} port={port}" if port.isdecimal() else "host=NAME port=NUMBER"
-        raise UsageError(f"host: give the port on its own: {hint}.")
+        beside = key.replace("host", "port")
+        hint = f"{key}={name} {beside}={port}" if port.isdecimal() else f"{key}=NAME {beside}=NUMBER"
+        raise UsageError(f"{key}: give the port on its own: {hint}.")
     if not bare or any(character.isspace() or not character.isprintable() for character in bare):
-        raise UsageError("host: must be a name or an address.")
+        raise UsageError(f"{key}: must be a name or an address.")
     return bare
 
 

@@ -5,13 +5,14 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 
+from reme_compact.cli.call_values import call_values, check_one_reader
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.grammar import read_words
 from reme_compact.cli.printable import shorten
 from reme_compact.cli.source import find_source
+from reme_compact.cli.source_text import read_text
 from reme_compact.cli.streams import standard_output
 from reme_compact.cli.usage import UsageError, sentence
-from reme_compact.cli.values import read_text
 from reme_compact.contract.validation import unknown_key
 
 KEYS: Mapping[str, str] = {
@@ -52,6 +53,9 @@ Or where the service is started:
 
   reme start service.api_keys.{name}.sha256={sha256}"""
 
+_LOST = "The key is lost, and no service knows it: make another one."
+_LOST_SETTINGS = "Nobody saw the settings of the key: call the command again."
+
 
 def run(words: Sequence[str]) -> ExitCode:
     """Read the arguments and write the key, if it is a new one, and its settings to standard output.
@@ -63,10 +67,11 @@ def run(words: Sequence[str]) -> ExitCode:
     for key in given:
         if key not in KEYS:
             raise UsageError(sentence(f"{shorten(key, 80)}: {unknown_key(key, list(KEYS))}"))
-    name = _checked_name(given.get("name") or "default")
+    check_one_reader(given)
+    name = _checked_name(call_values({"name": "default", **given}, literal=("key",))["name"])
     secret = _given_key(given["key"]) if "key" in given else None
     text = describe_key(name, secret or PREFIX + secrets.token_urlsafe(32), is_new=secret is None)
-    with standard_output() as stream:
+    with standard_output(_LOST if secret is None else _LOST_SETTINGS) as stream:
         print(text, file=stream)
     return ExitCode.PROPOSAL
 
@@ -85,7 +90,7 @@ def describe_key(name: str, key: str, *, is_new: bool) -> str:
 def _checked_name(name: str) -> str:
     if not _NAME.fullmatch(name) or name == _ANONYMOUS:
         raise UsageError(
-            f"name: must be up to 64 letters, digits, '-', '_' and '.', and not '{_ANONYMOUS}', which means requests "
+            f"name: must be 1 to 64 letters, digits, '-', '_' and '.', and not '{_ANONYMOUS}', which means requests "
             "without a key."
         )
     return name

@@ -16,7 +16,7 @@ def seconds(name: str, text: str) -> float:
     """
     value: float = convert(name, Key(name=name, kind="number"), text)
     if not 0 < value <= LONGEST_SECONDS:
-        raise UsageError(f"{name}: must be a number of seconds above 0, at most {LONGEST_SECONDS:g}.")
+        raise UsageError(f"{name}: must be a number of seconds above 0, at most {LONGEST_SECONDS:,.0f}.")
     return value
 
 

@@ -44,6 +44,16 @@ class ReportedProblemError(ReportedError):
         """Return the same problem with lines of advice below its message."""
         return ReportedProblemError({**self._document, "message": f"{self.message}\n{advice}"})
 
+    def without_prefix(self, prefix: str) -> "ReportedProblemError":
+        """Return the same problem without what stands before some of the keys that it names."""
+        problems, message = self._document.get("problems"), self.message
+        if not isinstance(problems, list) or not all(isinstance(one, Mapping) for one in problems):
+            return self
+        bare = [{**one, "path": str(one.get("path", "")).removeprefix(prefix)} for one in problems]
+        for before, after in zip(problems, bare, strict=True):
+            message = message.replace(f"{before.get('path')}: ", f"{after['path']}: ")
+        return ReportedProblemError({**self._document, "message": message, "problems": bare})
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from reme_compact.cli.printable import shorten
+from reme_compact.cli.redis_url import EXAMPLE_URL, flaw_of_redis_url
 from reme_compact.cli.usage import UsageError
 from reme_compact.cli.workers_package import workers_module
+from reme_compact.contract.errors import ConfigurationError
 from reme_compact.presets.schema import Preset
 
 DISTRIBUTED_PRESET = "distributed"
 _URL_PATH = "execution.redis.url"
-_EXAMPLE_URL = "redis://127.0.0.1:6379/0"
 
 
 def is_distributed(preset: Preset) -> bool:
@@ -24,12 +25,16 @@ def check_has_url(preset: Preset, command: str) -> None:
 
     Raises:
         UsageError: it does not.
+        ConfigurationError: what it says cannot be an address.
 
     """
-    if preset.execution.redis.url is None:
+    url = preset.execution.redis.url
+    if url is not None and (flaw := flaw_of_redis_url(url.get_secret_value())):
+        raise ConfigurationError(f"{_URL_PATH}: {flaw}.")
+    if url is None:
         raise UsageError(
             "redis_url: a distributed deployment needs a Redis server, and none is named. Name one:\n"
-            f"  {command} redis_url={_EXAMPLE_URL}\n"
+            f"  {command} redis_url={EXAMPLE_URL}\n"
             "or have a server and both workers brought up on this machine, for a try-out:\n"
             f"  reme start config={DISTRIBUTED_PRESET} workers=local"
         )
@@ -39,16 +44,20 @@ def with_redis_url(overrides: dict[str, str], redis_url: str | None) -> dict[str
     """Return the overrides with what `redis_url=` is short for.
 
     Raises:
-        UsageError: both are given.
+        UsageError: both are given, or one cannot be an address.
 
     """
-    if redis_url is None:
-        return overrides
-    if _URL_PATH in overrides:
+    if redis_url is not None and _URL_PATH in overrides:
         raise UsageError(f"redis_url: is short for {_URL_PATH}, which is given, too.")
-    if not redis_url.strip():
-        raise UsageError(f"redis_url: is empty; write it as in redis_url={_EXAMPLE_URL}.")
-    return {**overrides, _URL_PATH: redis_url}
+    url = overrides.get(_URL_PATH) if redis_url is None else redis_url.strip()
+    if url is None:
+        return overrides
+    key = _URL_PATH if redis_url is None else "redis_url"
+    if not url:
+        raise UsageError(f"{key}: is empty; write it as in {key}={EXAMPLE_URL}.")
+    if flaw := flaw_of_redis_url(url):
+        raise UsageError(f"{key}: {flaw}.")
+    return {**overrides, _URL_PATH: url}
 
 
 def check_workers(preset: Preset, config: str, own: Mapping[str, str]) -> None:

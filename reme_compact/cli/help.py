@@ -111,6 +111,7 @@ How values are written:
   key=-             standard input, for one key
   key=@@text        text that starts with @
   key=\-            the text - (key=\\- is the text \-)
+                    @FILE, - and their escapes also serve keys of the call that take a text or a number
   request=@FILE     the whole request as one JSON object; other keys replace what it says
   Each key once. Empty text counts as absent.""".strip("\n")
 

@@ -8,6 +8,8 @@ from reme_compact.cli.client import Answer, ReportedProblemError, call_service
 from reme_compact.cli.service_keys import Service
 
 _AGAIN = "Submit the request again if its result is still wanted."
+_QUERY = "query."
+"""What the service writes before the keys of a query; on a command line there is no query."""
 
 
 def call_jobs(
@@ -48,6 +50,7 @@ def jobs_path(*parts: str, query: Mapping[str, str] | None = None) -> str:
 
 def advised(problem: ReportedProblemError, service: Service, job_id: str) -> ReportedProblemError:
     """Return a problem with advice, if there is any beyond what the service says."""
+    problem = problem.without_prefix(_QUERY)
     code = problem.code
     if code in ("not_found", "method_not_allowed"):
         return problem.advised(

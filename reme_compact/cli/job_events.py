@@ -12,9 +12,12 @@ from reme_compact.cli.event_stream import EventParser, StreamEvent, StreamFlawEr
 from reme_compact.cli.exchange import Sent, open_stream, read_body
 from reme_compact.cli.job_calls import advised, jobs_path
 from reme_compact.cli.service_keys import Service
-from reme_compact.cli.unreachable import not_a_service
-from reme_compact.contract.errors import ReMeError, ServiceUnavailableError
+from reme_compact.cli.unreachable import NobodyListensError, not_a_service
+from reme_compact.contract.errors import JobNotFoundError, ReMeError, ServiceUnavailableError
 from reme_compact.contract.job import EventType, JobEvent
+
+REFUSALS_AT_MOST = 5
+"""So often in a row a new connection may be refused: then nobody listens there, which waiting rarely mends."""
 
 WAITS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 """Seconds before each new connection, as long as no event comes; after the last the job is given up."""
@@ -22,6 +25,10 @@ WAITS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 8.0, 8.0)
 _SILENCE_SECONDS = 45.0
 """A service says something every 15 seconds; after three times that the connection is dead."""
 
+_RESTARTED = (
+    "It was there a moment ago, so the service was restarted, and kept its jobs in memory, where they end with it. "
+    "Submit the request again if its result is still wanted."
+)
 _PIECE = 64 * 1024
 _EVENT_ID = re.compile("[\x21-\x7e]{1,100}")
 _TYPES = frozenset(get_args(EventType))
@@ -40,12 +47,13 @@ def follow(
         note: takes a sentence about what is being done.
 
     Raises:
+        NobodyListensError: connections are refused, the first one or several in a row.
         ReMeError: the first connection fails, no further one is of use, or too many in a row bring nothing.
 
     """
     last: str | None = None
     seen: set[str] = set()
-    failures, connected = 0, False
+    failures, refusals, connected = 0, 0, False
     while True:
         failure: ReMeError = ServiceUnavailableError("The service ended the stream of events before the job ended.")
         try:
@@ -65,9 +73,11 @@ def follow(
                 raise
             failure = error
         connected = True
-        if failures == len(WAITS):
+        refusals = refusals + 1 if isinstance(failure, NobodyListensError) else 0
+        if failures == len(WAITS) or refusals == REFUSALS_AT_MOST:
             raise failure
-        note(f"the stream of events broke; trying again in {WAITS[failures]:g} s")
+        what = "nobody listens there any more" if refusals else "the stream of events broke"
+        note(f"{what}; trying again in {WAITS[failures]:g} s")
         wait(WAITS[failures])
         failures += 1
 
@@ -94,7 +104,11 @@ def events_of(service: Service, job_id: str, after: str | None) -> Generator[Job
     ) as response:
         if response.status != HTTPStatus.OK:
             error = refusal(service.address, response.status, json_or_none(read_body(response)))
-            raise advised(error, service, job_id) if isinstance(error, ReportedProblemError) else error
+            if not isinstance(error, ReportedProblemError):
+                raise error
+            if after is not None and error.code == JobNotFoundError.code:
+                raise error.advised(_RESTARTED)
+            raise advised(error, service, job_id)
         if response.headers.get_content_type() != "text/event-stream":
             raise not_a_service(service.address, f"HTTP status {response.status}; no stream of events")
         pieces = iter(lambda: response.read1(_PIECE), b"")

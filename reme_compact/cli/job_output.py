@@ -27,26 +27,26 @@ def choose_format(requested: str | None, formats: Sequence[str]) -> str:
     return requested
 
 
-def write_text(text: str) -> None:
-    """Write lines to standard output.
+def write_text(text: str, *, lost: str = "") -> None:
+    """Write lines to standard output; `lost` as for `standard_output`.
 
     Raises:
         BrokenPipeError: whoever reads standard output has stopped.
         OutputError: standard output cannot be written.
 
     """
-    with standard_output() as stream:
+    with standard_output(lost) as stream:
         print(text, file=stream)
 
 
-def write_json(value: Any) -> None:
-    """Write plain data to standard output, as JSON on one line.
+def write_json(value: Any, *, lost: str = "") -> None:
+    """Write plain data to standard output, as JSON on one line; `lost` as for `standard_output`.
 
     Raises:
         BrokenPipeError: whoever reads standard output has stopped.
         OutputError: standard output cannot be written.
 
     """
-    with standard_output() as stream:
+    with standard_output(lost) as stream:
         if stream is not None:
             cast("Any", stream).buffer.write(to_json(value).encode() + b"\n")

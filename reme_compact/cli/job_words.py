@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
+from reme_compact.cli.call_values import call_values
 from reme_compact.cli.grammar import read_words
 from reme_compact.cli.printable import shorten
 from reme_compact.cli.usage import UsageError, sentence
@@ -12,10 +13,11 @@ _EXAMPLE = "019a0c6f2b1e-0123456789abcdef0123"
 
 
 def read_job_words(words: Sequence[str], known_keys: Collection[str]) -> tuple[str | None, dict[str, str]]:
-    """Return the id, null if none is given, and the keys with their values as written.
+    """Return the id, null if none is given, and the keys with their values.
 
     Raises:
-        UsageError: what should be an id cannot be one, there are two, or a key is unknown or given twice.
+        UsageError: what should be an id cannot be one, there are two, a key is unknown or given twice, or its value
+            cannot be read.
 
     """
     keys = ["id", *known_keys]
@@ -24,6 +26,7 @@ def read_job_words(words: Sequence[str], known_keys: Collection[str]) -> tuple[s
     for key in given:
         if key not in keys:
             raise UsageError(sentence(f"{shorten(key, 80)}: {unknown_key(key, keys)}"))
+    given = call_values(given)
     ids += [given.pop("id")] if "id" in given else []
     if len(ids) > 1:
         raise UsageError("id: one job at a time.")
@@ -31,7 +34,7 @@ def read_job_words(words: Sequence[str], known_keys: Collection[str]) -> tuple[s
 
 
 def read_words_of_one_job(words: Sequence[str], known_keys: Collection[str]) -> tuple[str, dict[str, str]]:
-    """Return the id, which has to be there, and the keys with their values as written.
+    """Return the id, which has to be there, and the keys with their values.
 
     Raises:
         UsageError: the id is missing, or as for `read_job_words`.

@@ -10,6 +10,7 @@ from reme_compact.cli.job_text import detail, table
 from reme_compact.cli.job_words import read_job_words
 from reme_compact.cli.printable import printable
 from reme_compact.cli.service_keys import SERVICE_KEYS, Service, find_service
+from reme_compact.cli.source import escape
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.job import JOB_STATUSES
 from reme_compact.contract.validation import unknown_name
@@ -31,6 +32,7 @@ def run(words: Sequence[str]) -> ExitCode:
     """Read the arguments, ask the service and show its jobs."""
     job_id, given = read_job_words(words, JOBS_KEYS)
     output = choose_format(given.get("output"), ("table", "json"))
+    given = {key: value for key, value in given.items() if key not in LIST_KEYS or value.strip()}
     query = _query(given)
     if job_id is not None and query:
         raise UsageError(f"{next(iter(query))}: is for the list of jobs, not for one of them.")
@@ -51,15 +53,16 @@ def run(words: Sequence[str]) -> ExitCode:
 
 
 def _query(given: Mapping[str, str]) -> dict[str, str]:
-    if "status" in given and given["status"] not in JOB_STATUSES:
+    query = {key: given[key].strip() for key in LIST_KEYS if key in given}
+    if query.get("status", JOB_STATUSES[0]) not in JOB_STATUSES:
         known = ", ".join(JOB_STATUSES)
-        hint = unknown_name("status", given["status"], JOB_STATUSES)
+        hint = unknown_name("status", query["status"], JOB_STATUSES)
         raise UsageError(f"status: {hint}" if hint.endswith("?") else f"status: must be one of {known}.")
-    if "limit" in given:
+    if "limit" in query:
         from reme_compact.cli.call_numbers import whole  # noqa: PLC0415 - a call is mostly start-up
 
-        whole("limit", given["limit"], 1, _MOST)
-    return {key: given[key].strip() for key in LIST_KEYS if key in given}
+        query["limit"] = str(whole("limit", query["limit"], 1, _MOST))
+    return query
 
 
 def _none(query: Mapping[str, str]) -> str:
@@ -69,4 +72,5 @@ def _none(query: Mapping[str, str]) -> str:
 
 
 def _older(service: Service, query: Mapping[str, str], cursor: str) -> str:
-    return service.command("jobs", *(f"{key}={value}" for key, value in {**query, "cursor": cursor}.items()))
+    keys = {**query, "cursor": escape(cursor)}
+    return service.command("jobs", *(f"{key}={value}" for key, value in keys.items()))

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from reme_compact.cli.call_values import check_one_reader
 from reme_compact.cli.printable import shorten
 from reme_compact.cli.request_keys import Key, request_keys
 from reme_compact.cli.source import find_source
@@ -33,7 +34,7 @@ def build_request(assignments: Mapping[str, str], *, other_keys: tuple[str, ...]
 
     """
     places = {path: _find_place(path, other_keys) for path in assignments}
-    _check_standard_input(assignments)
+    check_one_reader(assignments)
     request: Request = {}
     for path, (key, rest) in sorted(places.items(), key=lambda place: _rank(*place[1])):
         value = read_value(_shown(path), _leaf(key, rest), find_source(assignments[path]))
@@ -97,11 +98,3 @@ def _object_at(path: str, request: Request, key: Key) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise UsageError(f"{_shown(path)}: {key.name} in the request is not a JSON object.")
     return found
-
-
-def _check_standard_input(assignments: Mapping[str, str]) -> None:
-    readers = [path for path, value in assignments.items() if find_source(value).kind == "standard_input"]
-    if len(readers) > 1:
-        raise UsageError(
-            f"{_shown(readers[1])}: standard input is already read for {_shown(readers[0])}; only one key can."
-        )

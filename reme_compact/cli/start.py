@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from reme_compact.cli.call_values import call_values
 from reme_compact.cli.distributed import check_workers, with_redis_url, workers_of
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.grammar import read_words
@@ -26,7 +27,8 @@ START_KEYS: Mapping[str, str] = {
     "job": "run this job once, without a service, with the request keys that follow",
     "output": "with job=: json, report or messages; default: report on a terminal, else json",
     "redis_url": "with workers (config=distributed): short for execution.redis.url, where jobs are recorded; a URL "
-    "with a password is better given in the environment (REDIS_URL), since lists of processes show arguments",
+    "with a password is better given in the environment (REDIS_URL) or as @FILE, since lists of processes show "
+    "arguments",
     "workers": "local: bring up a Redis-compatible server and both workers on this machine, too, and take them down "
     "with the service; for a try-out of config=distributed",
 }
@@ -38,7 +40,7 @@ def run(words: Sequence[str]) -> ExitCode:
     """Read the arguments, then run the service until it is stopped, or one job."""
     known = {*START_KEYS, *Preset.model_fields, *request_keys(), WHOLE_REQUEST.name}
     assignments = read_words(words, known)
-    own = {key: value for key, value in assignments.items() if key in START_KEYS}
+    own = call_values({key: value for key, value in assignments.items() if key in START_KEYS})
     overrides = {key: value for key, value in assignments.items() if key.partition(".")[0] in Preset.model_fields}
     request = {key: value for key, value in assignments.items() if key not in own and key not in overrides}
     for key in request:

@@ -11,12 +11,18 @@ from reme_compact.contract.errors import ReMeError
 
 
 class OutputError(ReMeError):
-    """What was asked for was made, but could not be written."""
+    """What was asked for was made, but could not be written.
+
+    Args:
+        cause: why, in a few words.
+        lost: a sentence about what that means, if it means more than that nothing is seen.
+
+    """
 
     code = "output_failed"
 
-    def __init__(self, error: OSError) -> None:
-        super().__init__(f"Standard output cannot be written ({error.strerror}).")
+    def __init__(self, cause: str, lost: str = "") -> None:
+        super().__init__(f"Standard output cannot be written ({cause}).{lost and ' '}{lost}")
 
 
 def occupy_closed_streams() -> None:
@@ -30,14 +36,20 @@ def occupy_closed_streams() -> None:
 
 
 @contextmanager
-def standard_output() -> Iterator[TextIO | None]:
+def standard_output(lost: str = "") -> Iterator[TextIO | None]:
     """Give standard output, null if it is closed, to be written to; what its encoding lacks becomes `?`.
 
+    Args:
+        lost: what to say, in a sentence, if nobody gets what is written; for what exists only once. Empty: a reader
+            that has stopped wants no more, and a closed output nothing.
+
     Raises:
-        BrokenPipeError: whoever reads standard output has stopped.
+        BrokenPipeError: whoever reads standard output has stopped, and nothing is lost by that.
         OutputError: standard output cannot be written, for instance because a disk is full.
 
     """
+    if lost and sys.stdout is None:
+        raise OutputError("it is closed", lost)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
@@ -46,10 +58,12 @@ def standard_output() -> Iterator[TextIO | None]:
             sys.stdout.flush()
     except BrokenPipeError:
         _silence(sys.stdout)
+        if lost:
+            raise OutputError("nobody reads it any more", lost) from None
         raise
     except OSError as error:
         _silence(sys.stdout)
-        raise OutputError(error) from None
+        raise OutputError(error.strerror or type(error).__name__, lost) from None
 
 
 def write_error(text: str) -> None:

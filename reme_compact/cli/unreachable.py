@@ -11,14 +11,29 @@ START_COMMAND = "  reme start config=decision_compaction"
 _GATEWAY_STATUSES = frozenset({502, 503, 504})
 
 
+class _UnansweredError(ServiceUnavailableError):
+    @property
+    def error(self) -> str:
+        """Name of the public kind of error, which the kinds below are."""
+        return ServiceUnavailableError.__name__
+
+
+class AnswerLostError(_UnansweredError):
+    """No answer came to a request that may have arrived, so what it asks for may be done."""
+
+
+class NobodyListensError(_UnansweredError):
+    """The address refuses connections: there is no service, so nothing was sent."""
+
+
 def explained(error: BaseException, address: Address, timeout_seconds: float) -> BaseException:
     """Return what a failed exchange means to the caller; anything unexpected stays what it is."""
     if isinstance(error, TimeoutError):
-        return ServiceUnavailableError(
+        return AnswerLostError(
             f"The service at {address} did not answer within {timeout_seconds:g} seconds (timeout= allows more)."
         )
     if isinstance(error, ConnectionResetError | BrokenPipeError | http.client.IncompleteRead):
-        return ServiceUnavailableError(f"The connection to {address} broke before an answer came.")
+        return AnswerLostError(f"The connection to {address} broke before an answer came.")
     if isinstance(error, http.client.InvalidURL | UnicodeError):
         return UsageError("host: must be a name or an address.")
     if isinstance(error, http.client.HTTPException):
@@ -30,7 +45,8 @@ def explained(error: BaseException, address: Address, timeout_seconds: float) ->
         )
     if isinstance(error, OSError):
         cause = f" ({error.strerror})" if error.strerror else ""
-        return _unreachable(f"No service answers at {address}{cause}. Start one with:\n{START_COMMAND}", retryable=True)
+        kind = NobodyListensError if isinstance(error, ConnectionRefusedError) else ServiceUnavailableError
+        return kind(f"No service answers at {address}{cause}. Start one with:\n{START_COMMAND}")
     return error
 
 
@@ -46,7 +62,7 @@ def not_a_service(address: Address, found: str) -> ServiceUnavailableError:
 def not_answering(address: Address, status: int) -> ServiceUnavailableError:
     """Say that a reply without a problem document came, perhaps from a gateway whose service is away."""
     if status in _GATEWAY_STATUSES:
-        return _unreachable(f"What answers at {address} says that its service is away (HTTP {status}).", retryable=True)
+        return AnswerLostError(f"What answers at {address} says that its service is away (HTTP {status}).")
     return not_a_service(address, f"HTTP status {status}")
 
 

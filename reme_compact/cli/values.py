@@ -1,13 +1,11 @@
 """Read a value by the type of its key."""
 
 import re
-import sys
-from pathlib import Path
 from typing import Any, NoReturn
 
-from reme_compact.cli.printable import shorten
 from reme_compact.cli.request_keys import Key
 from reme_compact.cli.source import Source
+from reme_compact.cli.source_text import read_text
 from reme_compact.cli.suggestions import meant_by_value
 from reme_compact.cli.usage import UsageError
 from reme_compact.contract.errors import InvalidJSONError
@@ -74,51 +72,3 @@ def _read_json(path: str, key: Key, text: str) -> Any:
 def _refuse(path: str, key: Key) -> NoReturn:
     article = "" if key.kind == "boolean" else "a "
     raise UsageError(f"{path}: must be {article}{key.type_words}{_EXAMPLES.get(key.kind, '')}.")
-
-
-def read_text(path: str, source: Source) -> str:
-    """Read the text that a value stands for.
-
-    Raises:
-        UsageError: the file cannot be read, or is not UTF-8.
-
-    """
-    if source.kind == "literal":
-        return source.text
-    if source.kind == "standard_input":
-        where, content = "standard input", _read_standard_input(path)
-    else:
-        where, content = f"file '{_shown(source.text)}'", _read_file(path, source.text)
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: {where} is not valid UTF-8 (byte {error.start}).") from None
-
-
-def _read_standard_input(path: str) -> bytes:
-    if sys.stdin is None:
-        raise UsageError(f"{path}: standard input is closed.")
-    try:
-        return sys.stdin.buffer.read()
-    except OSError as error:
-        raise UsageError(f"{path}: standard input cannot be read ({error.strerror}).") from None
-
-
-def _shown(name: str) -> str:
-    return shorten(name, 200)
-
-
-def _read_file(path: str, name: str) -> bytes:
-    if not name:
-        raise UsageError(f"{path}: the name of the file is missing after @ (write @@ for a literal @).")
-    try:
-        return Path(name).expanduser().read_bytes()
-    except IsADirectoryError:
-        raise UsageError(f"{path}: '{_shown(name)}' is a folder, not a file.") from None
-    except FileNotFoundError:
-        raise UsageError(
-            f"{path}: there is no file '{_shown(name)}' (write @@ instead of @ for text that starts with @)."
-        ) from None
-    except (OSError, ValueError, RuntimeError) as error:
-        cause = getattr(error, "strerror", None) or "its name is not valid"
-        raise UsageError(f"{path}: file '{_shown(name)}' cannot be read ({cause}).") from None

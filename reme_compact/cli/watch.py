@@ -12,8 +12,10 @@ from reme_compact.cli.job_words import read_words_of_one_job
 from reme_compact.cli.output import complain
 from reme_compact.cli.service_keys import ADDRESS_KEYS, Service, find_service
 from reme_compact.cli.streams import is_terminal
+from reme_compact.cli.unreachable import AnswerLostError, NobodyListensError
 from reme_compact.cli.watch_lines import Display, choose_display
 from reme_compact.cli.watched import Watched
+from reme_compact.contract.errors import ServiceUnavailableError
 
 WATCH_KEYS = {**ADDRESS_KEYS, "timeout": "seconds for the service to begin to answer; default: 60"}
 
@@ -46,6 +48,19 @@ def _watch(service: Service, job_id: str, display: Display) -> Watched:
         display.note(f"the job waits for a {job.waiting_for}: none is there that could run it")
     watched = Watched()
     events = follow(lambda after: events_of(service, job_id, after), time.sleep, display.note)
-    for event in events:
-        display.show(watched.apply(event), watched)
+    try:
+        for event in events:
+            display.show(watched.apply(event), watched)
+    except NobodyListensError:
+        raise NobodyListensError(
+            f"The service at {service.address} stopped before the job ended. A job that was kept in its memory ended "
+            "with it: start the service, and submit the request again. One that is kept in Redis goes on:\n"
+            f"  {service.command('watch', job_id)}"
+        ) from None
+    except ServiceUnavailableError as error:
+        if not error.retryable:
+            raise
+        raise AnswerLostError(
+            f"{error.message}\nThe job may go on. To follow it again:\n  {service.command('watch', job_id)}"
+        ) from None
     return watched

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
+from reme_compact.cli.address import checked_host_of
 from reme_compact.cli.call_numbers import whole
+from reme_compact.cli.call_values import call_values
 from reme_compact.cli.distributed import DISTRIBUTED_PRESET, check_has_url, is_distributed, with_redis_url
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.grammar import read_words
@@ -24,10 +26,11 @@ WORKER_KEYS: Mapping[str, str] = {
     "role": "; ".join(f"{role}: {meaning}" for role, meaning in ROLES.items()) + " (required)",
     "concurrency": "how many jobs, or decision requests, at once; default: 16 jobs, 8 requests",
     "pool": "threads, or with role=scores prefork, a process each, for a model that computes here; default: threads",
-    "metrics_port": "with role=jobs: where Prometheus can fetch the worker's metrics, on 127.0.0.1; default: nowhere",
+    "metrics_port": "with role=jobs: where Prometheus can fetch the worker's metrics; default: nowhere",
+    "metrics_host": "with metrics_port: the address to serve them on, without a key; default: 127.0.0.1",
     "config": f"name of a preset, or path of a preset file; default: {DISTRIBUTED_PRESET}",
-    "redis_url": "short for execution.redis.url; with a password better in the environment or a file (lists of "
-    "processes show arguments)",
+    "redis_url": "short for execution.redis.url; with a password better in the environment (REDIS_URL) or as "
+    "@FILE, since lists of processes show arguments",
 }
 _MOST_AT_ONCE = 10_000
 
@@ -43,12 +46,13 @@ def run(words: Sequence[str]) -> ExitCode:
     )
     if metrics_port is not None and role != "jobs":
         raise UsageError("metrics_port: is for role=jobs.")
+    metrics_host = _metrics_host(own)
     config = own.get("config", DISTRIBUTED_PRESET)
     overrides = with_redis_url(overrides, own.get("redis_url"))
     _check_preset(preset_named(config, overrides), config, role)
     arguments = workers_module("worker_arguments", "A worker").PresetArguments(config, overrides)
     supervise = workers_module("supervision", "A worker").supervise
-    return ExitCode(supervise(arguments, role, concurrency, pool, metrics_port=metrics_port))
+    return ExitCode(supervise(arguments, role, concurrency, pool, metrics_port=metrics_port, metrics_host=metrics_host))
 
 
 def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -63,7 +67,13 @@ def _split(words: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
         if key not in own and key not in overrides:
             known = [*WORKER_KEYS, *Preset.model_fields]
             raise UsageError(sentence(f"{shorten(key, 80)}: {unknown_key(key.partition('.')[0], known)}"))
-    return own, overrides
+    return call_values(own), overrides
+
+
+def _metrics_host(own: Mapping[str, str]) -> str:
+    if "metrics_host" in own and "metrics_port" not in own:
+        raise UsageError("metrics_host: is for metrics that are served; add metrics_port=NUMBER.")
+    return checked_host_of("metrics_host", own.get("metrics_host", "127.0.0.1"))
 
 
 def _role(given: str | None) -> str:

@@ -1,8 +1,11 @@
 """`reme api_key`: a key that is shown once, and settings with which the service knows it."""
 
 import hashlib
+import os
 import re
+import shlex
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from reme_compact.cli.main import main
 from reme_compact.presets.load import load_preset
 from reme_compact.service.authentication import KnownKeys
 
+REME = str(Path(sys.executable).with_name("reme"))
 OWN = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -110,9 +114,10 @@ def test_a_key_on_the_command_line_is_refused_and_not_repeated(capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["name=a b"], "name: must be up to 64 letters"),
+        (["name="], "name: must be 1 to 64 letters"),
+        (["name=a b"], "name: must be 1 to 64 letters"),
         (["name=anonymous"], "not 'anonymous'"),
-        (["name=" + "a" * 65], "name: must be up to 64 letters"),
+        (["name=" + "a" * 65], "name: must be 1 to 64 letters"),
         (["nmae=x"], "did you mean 'name'?"),
         (["key=@missing.txt"], "there is no file 'missing.txt'"),
         (["name=a", "name=b"], "name: is given twice"),
@@ -132,3 +137,39 @@ def test_the_help_names_every_key_and_is_found(capsys: pytest.CaptureFixture[str
     assert "\n  key   " in text
     assert main(["--help"]) == ExitCode.PROPOSAL
     assert "reme api_key" in capsys.readouterr().out
+
+
+def test_a_name_may_come_from_a_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "name.txt").write_text("team-2\n")
+    assert "team-2" in yaml_in(made(capsys, "name=@name.txt"))["service"]["api_keys"]
+
+
+def test_standard_input_is_for_one_key(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["api_key", "name=-", "key=-"]) == ExitCode.USAGE
+    assert "key: standard input is already read for name" in capsys.readouterr().err
+
+
+def test_a_key_that_nobody_saw_was_not_made(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["api_key"]) == ExitCode.FAILURE
+    complaint = capsys.readouterr().err
+    assert complaint.startswith(
+        "reme: output_failed: Standard output cannot be written (it is closed). The key is lost"
+    )
+    assert "reme_" not in complaint
+
+
+def test_a_process_whose_output_nobody_can_get_fails() -> None:
+    end_that_is_closed, output = os.pipe()
+    os.close(end_that_is_closed)
+    unread = subprocess.run([REME, "api_key"], stdout=output, stderr=subprocess.PIPE, check=False, timeout=60)  # noqa: S603 - ours
+    os.close(output)
+    assert unread.returncode == ExitCode.FAILURE
+    assert b"nobody reads it any more" in unread.stderr
+    closed = subprocess.run(  # noqa: S603 - ours
+        ["/bin/sh", "-c", f"{shlex.quote(REME)} api_key >&-"], stderr=subprocess.PIPE, check=False, timeout=60
+    )
+    assert closed.returncode == ExitCode.FAILURE
+    assert b"it is closed" in closed.stderr

@@ -2,7 +2,8 @@ from collections.abc import Callable, Generator
 
 import pytest
 
-from reme_compact.cli.job_events import WAITS, follow
+from reme_compact.cli.job_events import REFUSALS_AT_MOST, WAITS, follow
+from reme_compact.cli.unreachable import NobodyListensError
 from reme_compact.contract.errors import (
     ErrorFields,
     JobNotFoundError,
@@ -41,6 +42,7 @@ class Service:
 
 
 BROKEN = ServiceUnavailableError("The connection broke.")
+REFUSED = NobodyListensError("Nobody is there.")
 
 
 def test_an_undisturbed_stream_is_read_once() -> None:
@@ -68,6 +70,20 @@ def test_waits_grow_until_the_job_is_given_up() -> None:
     with pytest.raises(ServiceUnavailableError, match="broke"):
         service.follow()
     assert service.waits == list(WAITS) == sorted(WAITS)
+
+
+def test_refused_connections_are_given_up_sooner() -> None:
+    service = Service([event(1)], [REFUSED])
+    with pytest.raises(NobodyListensError):
+        service.follow()
+    assert service.waits == list(WAITS[:REFUSALS_AT_MOST])
+    assert len(service.notes) == REFUSALS_AT_MOST
+
+
+def test_only_refusals_in_a_row_count() -> None:
+    refused: list[list[Piece]] = [[REFUSED]] * (REFUSALS_AT_MOST - 1)
+    service = Service([event(1)], *refused, [BROKEN], [REFUSED], [event(2, "finished")])
+    assert service.follow() == ["1-0", "2-0"]
 
 
 def test_a_stream_that_only_ever_ends_is_given_up() -> None:

@@ -1,7 +1,10 @@
+import io
 import json
+import shlex
 import sys
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from scripted_service import JOB_ID, ScriptedService, job_document, problem
@@ -193,3 +196,28 @@ def test_ages_have_one_unit(seconds: int, text: str) -> None:
 
 def test_paths_are_percent_encoded() -> None:
     assert jobs_path("a/b ü?", "result") == "/jobs/a%2Fb%20%C3%BC%3F/result"
+
+
+def test_blank_keys_of_the_list_count_as_absent(scripted: ScriptedService) -> None:
+    scripted.answers("GET /jobs", 200, {"jobs": [], "next_cursor": None})
+    assert jobs(scripted, "status=", "limit= ", "cursor=") == ExitCode.PROPOSAL
+    assert jobs(scripted, "status= running", "limit=007") == ExitCode.PROPOSAL
+    assert scripted.paths() == ["GET /jobs", "GET /jobs?status=running&limit=7"]
+
+
+@pytest.mark.parametrize("cursor", ["-", "@x", "\\-"])
+def test_a_cursor_can_be_pasted_whatever_it_is(
+    cursor: str, scripted: ScriptedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scripted.answers("GET /jobs", 200, {"jobs": [job_document()], "next_cursor": cursor}, Date=NOW)
+    assert jobs(scripted) == ExitCode.PROPOSAL
+    older = capsys.readouterr().out.splitlines()[-1].removeprefix("Older jobs: ")
+    assert main([*shlex.split(older)[1:], "output=table"]) == ExitCode.PROPOSAL
+    assert scripted.paths()[-1] == f"GET /jobs?{urlencode({'cursor': cursor})}"
+
+
+def test_an_id_may_come_from_standard_input(scripted: ScriptedService, monkeypatch: pytest.MonkeyPatch) -> None:
+    scripted.answers(f"GET /jobs/{JOB_ID}", 200, job_document(), Date=NOW)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(f"{JOB_ID}\n".encode())))
+    assert jobs(scripted, "id=-") == ExitCode.PROPOSAL
+    assert scripted.paths() == [f"GET /jobs/{JOB_ID}"]

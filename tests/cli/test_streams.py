@@ -92,3 +92,21 @@ def test_open_descriptors_are_left_alone() -> None:
     before = [os.fstat(number) for number in range(3)]
     occupy_closed_streams()
     assert [(now.st_dev, now.st_ino) for now in map(os.fstat, range(3))] == [(one.st_dev, one.st_ino) for one in before]
+
+
+@pytest.mark.parametrize(
+    ("stream", "cause"),
+    [
+        (None, "it is closed"),
+        (Failing(BrokenPipeError()), "nobody reads it any more"),
+        (Failing(OSError(28, "No space left on device")), "No space left on device"),
+    ],
+    ids=["closed", "unread", "full"],
+)
+def test_what_exists_only_once_has_to_be_written(
+    stream: TextIO | None, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(OutputError) as raised, standard_output("It is lost."):
+        pass
+    assert raised.value.message == f"Standard output cannot be written ({cause}). It is lost."

@@ -1,5 +1,6 @@
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ def test_nothing_is_said_that_was_not_asked_for(scripted: ScriptedService) -> No
     submit(scripted)
     (asked,) = scripted.asked
     assert asked.path == PATH
-    assert not {"idempotency-key", "prefer", "authorization"} & set(asked.headers)
+    assert not {"prefer", "authorization"} & set(asked.headers)
 
 
 def test_the_whole_job_as_json(scripted: ScriptedService, capfd: pytest.CaptureFixture[str]) -> None:
@@ -84,7 +85,7 @@ def test_a_person_is_told_what_comes_next(
     scripted.answers(f"POST {PATH}", 202, document, **headers)
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    assert submit(scripted) == ExitCode.PROPOSAL
+    assert submit(scripted, *(["idempotency_key=mine"] if headers else [])) == ExitCode.PROPOSAL
     assert terminal.text().startswith(f"reme: {said}")
     assert capsys.readouterr().out == f"{JOB_ID}\n"
 
@@ -101,6 +102,9 @@ def test_a_person_is_told_what_comes_next(
         (["submit", "compact_context", MESSAGES, "wait=2.5"], "wait: must be a whole number"),
         (["submit", "compact_context", MESSAGES, "wait=-1"], "wait: must be a whole number from 0"),
         (["submit", "compact_context", MESSAGES, "start_within_seconds=0"], "start_within_seconds: must be"),
+        (["submit", "compact_context", MESSAGES, "start_within_seconds=1e9"], "above 0, at most 1,000,000."),
+        (["submit", "compact_context", MESSAGES, "idempotency_key=@nowhere"], "there is no file 'nowhere'"),
+        (["submit", "compact_context", "messages=-", "idempotency_key=-"], "standard input is already read for mess"),
         (["submit", "compact_context", MESSAGES, "idempotency_key="], "idempotency_key: must be 1 to 255"),
         (["submit", "compact_context", MESSAGES, "idempotency_key=a b"], "idempotency_key: must be 1 to 255"),
         (["submit", "compact_context", MESSAGES, "idempotency_key=ü"], "idempotency_key: must be 1 to 255"),
@@ -166,3 +170,31 @@ def test_a_failure_is_json_for_who_asked_for_json(
     scripted.answers(f"POST {PATH}", 429, problem(429, "too_many_jobs"))
     assert submit(scripted, "output=json") == ExitCode.FAILURE
     assert json.loads(capsys.readouterr().err)["code"] == "too_many_jobs"
+
+
+def test_a_wait_is_sent_with_all_its_digits(scripted: ScriptedService) -> None:
+    scripted.answers(f"POST {PATH}", 202, job_document())
+    assert submit(scripted, "start_within_seconds=299.99995") == ExitCode.PROPOSAL
+    assert scripted.asked[0].path == f"{PATH}?start_within_seconds=299.99995"
+
+
+def test_a_refused_key_of_the_query_is_named_as_it_was_written(
+    scripted: ScriptedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    problems = [{"path": "query.start_within_seconds", "message": "must be at most 300"}]
+    document = problem(422, "invalid_request", "query.start_within_seconds: must be at most 300", problems=problems)
+    scripted.answers(f"POST {PATH}", 422, document)
+    assert submit(scripted, "start_within_seconds=301") == ExitCode.FAILURE
+    assert capsys.readouterr().err == "reme: invalid_request: start_within_seconds: must be at most 300\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"), [("@key.txt", "of a file"), ("@@key.txt", "@key.txt"), ("\\-", "-"), ("plain", "plain")]
+)
+def test_a_key_of_the_call_may_come_from_a_file_like_those_of_the_request(
+    written: str, sent: str, scripted: ScriptedService, tmp_path: Path
+) -> None:
+    (tmp_path / "key.txt").write_text("of-a-file\n")
+    scripted.answers(f"POST {PATH}", 202, job_document())
+    assert submit(scripted, f"idempotency_key={written}") == ExitCode.PROPOSAL
+    assert scripted.asked[0].headers["idempotency-key"] == sent.replace(" ", "-")

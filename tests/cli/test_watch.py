@@ -1,4 +1,5 @@
 import json
+import socket
 import sys
 import threading
 from typing import Any
@@ -87,7 +88,9 @@ def test_a_service_that_stays_away_is_given_up(scripted: ScriptedService, capsys
     scripted.streams(EVENTS, QUEUED)
     scripted.streams(EVENTS, breaks=True)
     assert watch(scripted) == ExitCode.UNREACHABLE
-    assert capsys.readouterr().err.count("trying again in") == 3
+    complaint = capsys.readouterr().err
+    assert complaint.count("trying again in") == 3
+    assert f"The job may go on. To follow it again:\n    reme watch {JOB_ID} " in complaint
 
 
 def test_a_job_that_ended_with_its_service_is_told(
@@ -96,7 +99,30 @@ def test_a_job_that_ended_with_its_service_is_told(
     scripted.streams(EVENTS, QUEUED, breaks=True)
     scripted.answers(EVENTS, 404, problem(404, "job_not_found"))
     assert watch(scripted) == ExitCode.FAILURE
-    assert "it may have ended with its service if that kept jobs in memory" in capsys.readouterr().err
+    complaint = capsys.readouterr().err
+    assert "the service was restarted, and kept its jobs in memory" in complaint
+    assert "Submit the request again" in complaint
+
+
+def test_a_service_that_stopped_is_said_to_have_stopped(
+    scripted: ScriptedService, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(job_events, "WAITS", (0.0,) * 20)
+    scripted.streams(EVENTS, QUEUED)
+    [stream] = scripted.script[EVENTS]
+
+    def stream_and_stop_listening(handler: Any) -> None:
+        handler.server.socket.shutdown(socket.SHUT_RDWR)
+        stream(handler)
+
+    scripted.script[EVENTS] = [stream_and_stop_listening]
+    assert watch(scripted) == ExitCode.UNREACHABLE
+    complaint = capsys.readouterr().err
+    assert complaint.count("nobody listens there any more; trying again") == job_events.REFUSALS_AT_MOST - 1
+    assert f"The service at 127.0.0.1:{scripted.port} stopped before the job ended." in complaint
+    assert "submit the request again" in complaint
+    assert f"  reme watch {JOB_ID} host=127.0.0.1 port={scripted.port}\n" in complaint
+    assert "reme start" not in complaint
 
 
 @pytest.mark.parametrize(

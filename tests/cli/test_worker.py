@@ -1,5 +1,6 @@
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +23,13 @@ def supervised(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
 
     def supervise(
-        arguments: Any, role: str, concurrency: int | None, pool: str, *, metrics_port: int | None = None
+        arguments: Any,
+        role: str,
+        concurrency: int | None,
+        pool: str,
+        *,
+        metrics_port: int | None,
+        metrics_host: str,
     ) -> int:
         calls.append(
             {
@@ -31,7 +38,7 @@ def supervised(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
                 "role": role,
                 "concurrency": concurrency,
                 "pool": pool,
-                "metrics_port": metrics_port,
+                "metrics": (metrics_host, metrics_port),
             }
         )
         return 0
@@ -50,7 +57,7 @@ def test_a_worker_is_supervised_with_what_was_asked_for(supervised: list[dict[st
             "role": "scores",
             "concurrency": 3,
             "pool": "prefork",
-            "metrics_port": None,
+            "metrics": ("127.0.0.1", None),
         }
     ]
 
@@ -60,7 +67,32 @@ def test_defaults_are_the_worker_s_own(supervised: list[dict[str, Any]], monkeyp
     assert main(["worker", "role=jobs", "metrics_port=9100"]) == ExitCode.PROPOSAL
     (call,) = supervised
     assert (call["concurrency"], call["pool"], call["overrides"]) == (None, "threads", {})
-    assert call["metrics_port"] == 9100
+    assert call["metrics"] == ("127.0.0.1", 9100)
+
+
+@pytest.mark.parametrize(("given", "host"), [("0.0.0.0", "0.0.0.0"), ("[::1]", "::1"), ("jobs-1", "jobs-1")])
+def test_metrics_may_be_served_elsewhere(given: str, host: str, supervised: list[dict[str, Any]]) -> None:
+    words = ["role=jobs", f"redis_url={URL}", "metrics_port=9101", f"metrics_host={given}"]
+    assert main(["worker", *words]) == ExitCode.PROPOSAL
+    assert supervised[0]["metrics"] == (host, 9101)
+
+
+def test_an_address_with_a_password_may_come_from_a_file(supervised: list[dict[str, Any]], tmp_path: Path) -> None:
+    secret = "redis://user:s3cret@127.0.0.1:6379/0"
+    (tmp_path / "url").write_text(f"{secret}\n")
+    assert main(["worker", "role=jobs", "redis_url=@url"]) == ExitCode.PROPOSAL
+    assert supervised[0]["overrides"] == {"execution.redis.url": secret}
+
+
+def test_a_wrong_address_in_the_environment_is_refused_at_once(
+    supervised: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("REDIS_URL", "redis://:s3cret@127.0.0.1:6379/0x")
+    assert main(["worker", "role=jobs"]) == ExitCode.FAILURE
+    complaint = capsys.readouterr().err
+    assert "execution.redis.url: what stands after the last slash must be the number of a database" in complaint
+    assert "s3cret" not in complaint
+    assert supervised == []
 
 
 def test_the_exit_code_is_the_supervision_s(supervised: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,6 +131,10 @@ def test_one_process_for_both_roles_is_refused_with_the_reason(
         (["role=jobs", "execution.lease=1"], "execution.lease: unknown key"),
         (["role=jobs", "redis_url=a", "execution.redis.url=b"], "redis_url: is short for execution.redis.url"),
         (["role=jobs", "redis_url="], "redis_url: is empty"),
+        (["role=jobs", "redis_url=redis://127.0.0.1:1/0x"], "redis_url: what stands after the last slash must be the"),
+        (["role=jobs", "execution.redis.url=redis:///0"], "execution.redis.url: the host is missing"),
+        (["role=jobs", "metrics_host=0.0.0.0"], "metrics_host: is for metrics that are served; add metrics_port="),
+        (["role=jobs", "metrics_host=a:9101", "metrics_port=1"], "port on its own: metrics_host=a metrics_port=9101."),
     ],
 )
 def test_a_mistake_is_explained(
