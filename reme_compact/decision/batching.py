@@ -5,10 +5,10 @@ Sizes are measured once per unit and only added up afterwards, so packing is lin
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import accumulate
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -36,11 +36,13 @@ class Batch:
         state: task context and evidence units.
         unit_ids: the units asked about, in the order of the state.
         state_tokens: estimated tokens of the state.
+        known_key: its key, once somebody has asked for it or where it was known before.
     """
 
     state: State
     unit_ids: list[str]
     state_tokens: int
+    known_key: str | None = field(default=None, repr=False)
 
     def questions(self) -> dict[str, BinaryQuestion]:
         """Write one question per unit, by the unit's id; made when asked, since each is the same but for the id."""
@@ -48,10 +50,12 @@ class Batch:
 
     def key(self) -> str:
         """Return a hash of everything that is asked, the same for equal requests in any process."""
-        digest = sha256(orjson.dumps(self.state))
-        digest.update(orjson.dumps(self.unit_ids))
-        digest.update(orjson.dumps({"question": question_about("t")}))
-        return digest.hexdigest()
+        if self.known_key is None:
+            digest = sha256(orjson.dumps(self.state))
+            digest.update(orjson.dumps(self.unit_ids))
+            digest.update(orjson.dumps({"question": question_about("t")}))
+            object.__setattr__(self, "known_key", digest.hexdigest())
+        return cast("str", self.known_key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What one decision request brought, as data that can be stored and read again."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from reme_compact.contract.errors import ErrorFields
@@ -35,7 +35,22 @@ class BatchOutcome:
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data from which `from_json` makes an equal outcome."""
-        return asdict(self)
+        return {
+            "verdicts": {
+                unit: {
+                    "probability": verdict.probability,
+                    "reason": verdict.reason,
+                    "detail": verdict.detail,
+                    "explanation": verdict.explanation,
+                }
+                for unit, verdict in self.verdicts.items()
+            },
+            "usage": self.usage,
+            "error": self.error,
+            "fatal": self.fatal,
+            "warning": self.warning,
+            "seconds": self.seconds,
+        }
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

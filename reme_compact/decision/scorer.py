@@ -63,7 +63,8 @@ class Scorer(Protocol):
             max_concurrency: how many may be at the decision model at once.
             deadline: a time of the running event loop; an answer that comes later does not count.
             known: outcomes by `Batch.key()`; such a batch is not asked about again, nor reported.
-            report: is awaited after each batch, before its place is given to the next one.
+            report: is awaited after each batch; its outcome is recorded before its place is given to the next one, here
+                or by whoever asked.
         """
 
 

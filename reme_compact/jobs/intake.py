@@ -14,6 +14,9 @@ from reme_compact.jobs.record import Accepted, NewJob
 from reme_compact.jobs.store import JobStore
 from reme_compact.presets.schema import ExecutionSettings
 
+_AFTER_DEADLINE_SECONDS = 2.0
+"""How long a job whose time runs from acceptance may be queued beyond it: whoever can start it does so at once."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -43,12 +46,14 @@ async def accept(
         request: the validated request.
         body: the request as it was sent.
         start_within_seconds: how long it may wait to be started; null: as the settings say.
-        runs_from_acceptance: `total_timeout_seconds` counts from now instead of the first start.
+        runs_from_acceptance: `total_timeout_seconds` counts from now instead of the first start, so the job need not
+            wait much longer than that.
         idempotency_key: the caller's name for this request.
         max_active_of_owner: unfinished jobs that the owner may have, this one included.
         clock: tells the time by which the job is named.
 
     Raises:
+        RequestTooLargeError: see `JobStore.create`.
         InvalidRequestError: it may take, or wait, longer than this deployment allows, or has no token counter.
         IdempotencyConflictError, TooBusyError, TooManyJobsError, StorageFullError: see `JobStore.create`.
         StoreUnavailableError: store or queue cannot be reached.
@@ -56,13 +61,16 @@ async def accept(
     """
     _check_times(settings, request, start_within_seconds)
     deployment.check_request(request)
+    start_within = settings.start_within_seconds if start_within_seconds is None else start_within_seconds
+    if runs_from_acceptance:
+        start_within = min(start_within, request.options.total_timeout_seconds + _AFTER_DEADLINE_SECONDS)
     new = NewJob(
         id=new_job_id(clock()),
         job=job,
         owner=owner,
         request=request,
         body=body,
-        start_within_seconds=settings.start_within_seconds if start_within_seconds is None else start_within_seconds,
+        start_within_seconds=start_within,
         runs_from_acceptance=runs_from_acceptance,
         idempotency_key=idempotency_key,
         max_active_of_owner=max_active_of_owner,

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 from collections import OrderedDict
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Self
@@ -34,8 +35,28 @@ _log = logging.getLogger(__name__)
 _abandoned: set[asyncio.Task[None]] = set()
 
 
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A queued job.
+
+    Attributes:
+        start_before: when it ends as `timed_out`.
+        deadline: when its total time is over, and it is started although there is no free place.
+    """
+
+    start_before: datetime
+    deadline: datetime = _NEVER
+
+    @property
+    def next_look(self) -> datetime:
+        return min(self.start_before, self.deadline)
+
+
 class LocalRunner:
     """A `Runner` in the service's own process: the first come is the first to be run, so many at once.
+
+    A queued job whose total time counts from acceptance is started when that is over, beside those many: its proposal
+    is made from no verdicts, and the decision model is asked nothing.
 
     Leaving it ends every job as failed, with the code `stopping`: what is kept in memory ends with the service.
 
@@ -61,8 +82,9 @@ class LocalRunner:
         self._settings = settings
         self._now = now
         self._observer = observer
-        self._queue: OrderedDict[str, datetime] = OrderedDict()
+        self._queue: OrderedDict[str, _Waiting] = OrderedDict()
         self._running: dict[str, asyncio.Task[None]] = {}
+        self._late: set[str] = set()
         self._sweeper: asyncio.Task[None] | None = None
         self._sooner = asyncio.Event()
         self._is_stopping = False
@@ -100,7 +122,7 @@ class LocalRunner:
             raise ServiceStoppingError
         if job_id in self._queue or job_id in self._running:
             return
-        self._queue[job_id] = start_before
+        self._queue[job_id] = _Waiting(start_before, self._store.deadline_of(job_id) or _NEVER)
         if len(self._queue) > 2 * self._settings.max_active_jobs:
             await self._drop_finished()
         self._fill()
@@ -117,9 +139,13 @@ class LocalRunner:
 
     def _fill(self) -> None:
         """Start queued jobs while there are free places."""
-        while self._queue and len(self._running) < self._settings.max_running_jobs and not self._is_stopping:
+        places = self._settings.max_running_jobs
+        while self._queue and len(self._running) - len(self._late) < places and not self._is_stopping:
             job_id, _ = self._queue.popitem(last=False)
-            self._running[job_id] = asyncio.create_task(self._run(job_id), name="reme-compact-job")
+            self._begin(job_id)
+
+    def _begin(self, job_id: str) -> None:
+        self._running[job_id] = asyncio.create_task(self._run(job_id), name="reme-compact-job")
 
     async def _run(self, job_id: str) -> None:
         try:
@@ -128,6 +154,7 @@ class LocalRunner:
                 await self._execute(lease)
         finally:
             del self._running[job_id]
+            self._late.discard(job_id)
             self._fill()
 
     async def _execute(self, lease: Lease) -> None:
@@ -148,7 +175,7 @@ class LocalRunner:
                 self._queue.pop(job_id, None)
 
     async def _sweep_when_due(self) -> None:
-        """Look through the store whenever a queued job has waited too long, and now and then for what has expired."""
+        """Look through the store whenever a queued job has waited long enough, and now and then for what expired."""
         loop = asyncio.get_running_loop()
         pause = min(_LONGEST_PAUSE_SECONDS, self._settings.results_expire_after_seconds)
         next_visit = loop.time() + pause
@@ -165,20 +192,24 @@ class LocalRunner:
 
     def _seconds_left(self) -> list[float]:
         now = self._now()
-        return [(start_before - now).total_seconds() for start_before in self._queue.values()]
+        return [(waiting.next_look - now).total_seconds() for waiting in self._queue.values()]
 
     async def _sweep(self) -> None:
         now = self._now()
         sweep = await self._store.sweep()
         self._observer.swept(sweep)
-        for job_id, start_before in list(self._queue.items()):
-            if start_before <= now:
+        for job_id, waiting in list(self._queue.items()):
+            if waiting.start_before <= now:
                 # It is timed out now, or was cancelled before.
                 del self._queue[job_id]
+            elif waiting.deadline <= now and not self._is_stopping:
+                del self._queue[job_id]
+                self._late.add(job_id)
+                self._begin(job_id)
         for job_id in sweep.lapsed:
             # Its task ended without an end of the job, which is a fault; running it again is the way out of it.
             if job_id not in self._running:
-                self._queue[job_id] = _NEVER
+                self._queue[job_id] = _Waiting(_NEVER)
         self._fill()
 
 

@@ -19,6 +19,7 @@ from reme_compact.decision.batching import Batch
 from reme_compact.decision.outcome import BatchOutcome
 from reme_compact.jobs.clock import later
 from reme_compact.jobs.memory_events import EventLog
+from reme_compact.jobs.memory_size import BYTES_PER_BATCH, BYTES_PER_JOB, BYTES_PER_VERDICT
 from reme_compact.jobs.record import Lease, NewJob
 
 
@@ -42,14 +43,20 @@ class HeldLease:
 
 
 class MemoryJob:
-    """One job; every change of status is also an event, and a final status never changes."""
+    """One job; every change of status is also an event, and a final status never changes.
 
-    def __init__(self, new: NewJob, body_digest: bytes | None, now: datetime) -> None:
+    Args:
+        new: what was accepted.
+        body_digest: see `digest_of`; null without an idempotency key.
+        request_bytes: how much memory the parsed request takes.
+        now: the time.
+    """
+
+    def __init__(self, new: NewJob, body_digest: bytes | None, request_bytes: int, now: datetime) -> None:
         self.id = new.id
         self.owner = new.owner
         self.idempotency_key = new.idempotency_key
         self.body_digest = body_digest
-        self.stored_bytes = len(new.body)
         self.status: JobStatus = "queued"
         self.created_at = now
         self.start_before = later(now, new.start_within_seconds)
@@ -60,18 +67,36 @@ class MemoryJob:
         self.result: list[bytes] = []
         self._job = new.job
         self._request: CompactionRequest | None = new.request
+        self._request_bytes = request_bytes
         self._runs_from_acceptance = new.runs_from_acceptance
         self._attempts = 0
         self._started_at: datetime | None = None
         self._progress = JobProgress()
         self._outcomes: dict[str, BatchOutcome] = {}
+        self._verdicts = 0
         self._error: ErrorFields | None = None
         self.events.append(now, "queued", {})
+        self.stored_bytes = self.bytes_now()
 
     @property
     def is_final(self) -> bool:
         """Whether nothing changes any more."""
         return self.status in FINAL_STATUSES
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When its total time is over, if that is known before its first start."""
+        if self._request is None or not self._runs_from_acceptance:
+            return None
+        return later(self.created_at, self._request.options.total_timeout_seconds)
+
+    def bytes_now(self) -> int:
+        """Return how much memory it takes as it is."""
+        return self.bytes_with(sum(map(len, self.result)), self._request_bytes + BYTES_PER_VERDICT * self._verdicts)
+
+    def bytes_with(self, result_bytes: int, request_bytes: int = 0) -> int:
+        """Return how much memory it takes with a result of such a size, and with nothing of its request."""
+        return BYTES_PER_JOB + BYTES_PER_BATCH * self._progress.batches_scored + request_bytes + result_bytes
 
     def is_held_by(self, lease: Lease) -> bool:
         """Tell whether a lease is the one that counts; it does until another one is taken, even if it lapsed."""
@@ -88,6 +113,10 @@ class MemoryJob:
     def has_lapsed(self, now: datetime) -> bool:
         """Tell whether nobody holds the lease, or somebody who is silent."""
         return self.lease is None or self.lease.until <= now.timestamp()
+
+    def is_unread(self, now: datetime, unread_seconds: float) -> bool:
+        """Tell whether it was finished so short a time ago that nobody can have been expected to read it."""
+        return self.finished_at is None or (now - self.finished_at).total_seconds() < unread_seconds
 
     def document(self) -> JobDocument:
         """Return the job as its owner sees it."""
@@ -151,6 +180,7 @@ class MemoryJob:
         if self.status != "running" or key in self._outcomes:
             return False
         self._outcomes[key] = outcome
+        self._verdicts += len(outcome.verdicts)
         scored = {
             "scored": self._progress.scored + len(batch.unit_ids),
             "batches_scored": self._progress.batches_scored + 1,
@@ -171,7 +201,9 @@ class MemoryJob:
         self.finished_at = now
         self.expires_at = later(now, keep_seconds)
         self._request = None
+        self._request_bytes = 0
         self._outcomes = {}
+        self._verdicts = 0
         self.events.append(now, "finished", {"status": status, "error": error})
 
     def _request_left(self) -> CompactionRequest:

@@ -11,9 +11,12 @@ from datetime import datetime
 
 from reme_compact.contract.errors import ErrorFields, JobExpiredError, JobNotFoundError
 from reme_compact.contract.job import JobStatus
+from reme_compact.decision.batching import Batch
+from reme_compact.decision.outcome import BatchOutcome
 from reme_compact.jobs.clock import later
 from reme_compact.jobs.memory_job import MemoryJob
 from reme_compact.jobs.record import Lease, NewJob
+from reme_compact.jobs.store import StoreLimits
 
 _MOST_TOMBSTONES = 10_000
 
@@ -27,10 +30,12 @@ class _Tombstone:
 class Records:
     """Jobs by id, in the order of their ids, by owner, by idempotency key, and by when they expire."""
 
-    def __init__(self, keep_seconds: float) -> None:
+    def __init__(self, limits: StoreLimits) -> None:
         self.counts: Counter[JobStatus] = Counter()
         self.stored_bytes = 0
-        self._keep_seconds = keep_seconds
+        self._keep_seconds = limits.results_expire_after_seconds
+        self._max_stored_bytes = limits.max_stored_bytes
+        self._unread_seconds = limits.unread_seconds
         self._jobs: dict[str, MemoryJob] = {}
         self._active: dict[str, MemoryJob] = {}
         self._active_of: Counter[str] = Counter()
@@ -101,6 +106,12 @@ class Records:
         self.counts[job.status] += 1
         return lease
 
+    def score(self, job: MemoryJob, now: datetime, batch: Batch, outcome: BatchOutcome) -> bool:
+        """Record the outcome of a batch, unless there is one."""
+        is_first = job.score(now, batch, outcome)
+        self._account(job, job.bytes_now())
+        return is_first
+
     def finish(self, job: MemoryJob, status: JobStatus, now: datetime, error: ErrorFields | None = None) -> None:
         """End an unfinished job; from now on it is kept for so long as results are kept."""
         self.counts[job.status] -= 1
@@ -112,7 +123,7 @@ class Records:
         if not self._active_of[job.owner]:
             del self._active_of[job.owner]
         self._finished[job.id] = job
-        self._account(job, sum(map(len, job.result)))
+        self._account(job, job.bytes_now())
 
     def expire(self, now: datetime) -> int:
         """Remove the jobs that were kept long enough, and forget whose the long gone ones were.
@@ -131,20 +142,21 @@ class Records:
             forgotten += 1
         return forgotten
 
-    def make_room(self, needed: int, limit: int, now: datetime) -> bool:
+    def make_room(self, needed: int, now: datetime) -> bool:
         """Remove the oldest finished jobs until so many bytes fit; none of them if that would not do.
+
+        Those that were finished a moment ago stay: whoever waits for one has not read it yet.
 
         Returns:
             Whether the bytes fit.
         """
-        too_much = self.stored_bytes + needed - limit
+        too_much = self.stored_bytes + needed - self._max_stored_bytes
         chosen = []
         for job in self._finished.values():
-            if too_much <= 0:
+            if too_much <= 0 or job.is_unread(now, self._unread_seconds):
                 break
-            if job.stored_bytes:
-                chosen.append(job)
-                too_much -= job.stored_bytes
+            chosen.append(job)
+            too_much -= job.stored_bytes
         if too_much > 0:
             return False
         for job in chosen:

@@ -1,6 +1,7 @@
 """Keep jobs in the memory of this process: nothing to install, and gone with the process."""
 
 from collections.abc import AsyncIterator
+from datetime import datetime
 
 from anyio import move_on_after, to_thread
 
@@ -8,6 +9,7 @@ from reme_compact.contract.errors import (
     ErrorFields,
     IdempotencyConflictError,
     InvalidRequestError,
+    RequestTooLargeError,
     StartTimeoutError,
     StorageFullError,
     TooBusyError,
@@ -21,20 +23,21 @@ from reme_compact.jobs.identity import is_job_id
 from reme_compact.jobs.memory_events import position_of
 from reme_compact.jobs.memory_job import HeldLease, MemoryJob, digest_of
 from reme_compact.jobs.memory_records import Records
+from reme_compact.jobs.memory_size import memory_of
 from reme_compact.jobs.record import Accepted, Lease, NewJob
 from reme_compact.jobs.store import StoreFigures, StoreLimits, Sweep
 
 _LETTING_GO_SECONDS = 0.1
-_LARGE_BODY_BYTES = 1024 * 1024
+_LARGE_BODY_BYTES = 64 * 1024
 
 
 class MemoryStore:
     """A `JobStore` in memory, for one event loop.
 
-    Of a request it keeps the parsed form, which is dropped when the job ends. Stored bytes are the length of the body
-    while a job is unfinished and of the result while that is kept. A body that does not fit is refused. A result that
-    does not fit makes the oldest finished jobs expire early; if that would not do either, none of them does, and the
-    job fails with `storage_full`.
+    Of a request it keeps the parsed form, which is dropped when the job ends. Stored bytes are an estimate of the
+    memory that all this takes: the parsed requests, the results, and something for every job that is kept. A request
+    or a result that does not fit makes the oldest finished jobs expire early; if that would not do either, none of them
+    does, and the request is refused, or the job fails with `storage_full`.
 
     `cancel` returns when the holder of the lease has let go, if it waits in `lost`: then it gives the lease back as
     soon as nothing is asked any more. It is waited for a tenth of a second, which is more than enough to be told.
@@ -47,15 +50,13 @@ class MemoryStore:
     def __init__(self, limits: StoreLimits, now: Clock = utc_now) -> None:
         self._limits = limits
         self._now = now
-        self._records = Records(limits.results_expire_after_seconds)
+        self._records = Records(limits)
         self._letting_go: dict[str, HeldLease] = {}
 
     async def create(self, job: NewJob) -> Accepted:
         """Accept a job, or find the one that its idempotency key means (see `JobStore.create`)."""
-        digest = None
-        if job.idempotency_key is not None:
-            large = len(job.body) > _LARGE_BODY_BYTES
-            digest = await to_thread.run_sync(digest_of, job) if large else digest_of(job)
+        is_large = len(job.body) > _LARGE_BODY_BYTES
+        request_bytes, digest = await to_thread.run_sync(_examine, job) if is_large else _examine(job)
         # From here on nothing is awaited, so no other task can take the same place or key.
         self._expire()
         earlier = self._records.of_key(job)
@@ -65,12 +66,17 @@ class MemoryStore:
                     "This Idempotency-Key was used before, with another request. Use a new key for a new request."
                 )
             return Accepted(earlier.document(), is_new=False, start_before=earlier.start_before)
-        self._admit(job)
-        record = MemoryJob(job, digest, self._now())
+        record = MemoryJob(job, digest, request_bytes, self._now())
+        self._admit(job, record.stored_bytes)
         self._records.add(record)
         return Accepted(record.document(), is_new=True, start_before=record.start_before)
 
-    def _admit(self, job: NewJob) -> None:
+    def _admit(self, job: NewJob, needed: int) -> None:
+        if needed > self._limits.max_stored_bytes:
+            raise RequestTooLargeError(
+                f"The request takes {needed} bytes of memory, more than all jobs together may "
+                f"({self._limits.max_stored_bytes}, execution.max_stored_bytes)."
+            )
         limit = job.max_active_of_owner
         if limit is not None and self._records.active_of(job.owner) >= limit:
             raise TooManyJobsError(
@@ -81,11 +87,16 @@ class MemoryStore:
                 f"The service already has {self._limits.max_active_jobs} unfinished jobs, its limit "
                 "(execution.max_active_jobs). Try again shortly."
             )
-        if self._records.stored_bytes + len(job.body) > self._limits.max_stored_bytes:
+        if not self._records.make_room(needed, self._now()):
             raise StorageFullError(
-                f"The request does not fit into what is left of {self._limits.max_stored_bytes} bytes "
-                "(execution.max_stored_bytes). Try again when results have expired."
+                f"The request takes {needed} bytes of memory, more than unfinished jobs leave of "
+                f"{self._limits.max_stored_bytes} (execution.max_stored_bytes). Try again when some are finished."
             )
+
+    def deadline_of(self, job_id: str) -> datetime | None:
+        """Return when a job has to be started, free place or not, since its total time has run from acceptance."""
+        job = self._records.find(job_id)
+        return job.deadline if job is not None and job.status == "queued" else None
 
     async def get(self, job_id: str, owner: str | None) -> JobDocument:
         """Return a job (see `JobStore.get`)."""
@@ -130,6 +141,13 @@ class MemoryStore:
                 await held.given_back.wait()
         finally:
             del self._letting_go[held.token]
+
+    async def ended(self, job_id: str) -> None:
+        """Return as soon as a job is finished or not there any more."""
+        job = self._records.find(job_id)
+        if job is not None:
+            async for _ in job.events.watch(None):
+                pass  # the events end with the job
 
     async def events(self, job_id: str, owner: str | None, after: str | None) -> AsyncIterator[JobEvent]:
         """Yield what happened to a job and what goes on happening (see `JobStore.events`).
@@ -194,7 +212,7 @@ class MemoryStore:
     async def scored(self, job_id: str, batch: Batch, outcome: BatchOutcome) -> bool:
         """Record an outcome; false: it was not the first of its batch, or the job is not running."""
         job = self._records.find(job_id)
-        return job is not None and job.score(self._now(), batch, outcome)
+        return job is not None and self._records.score(job, self._now(), batch, outcome)
 
     async def deciding(self, lease: Lease) -> None:
         """Record that the proposal is being made; without effect if the lease is no longer held."""
@@ -211,8 +229,8 @@ class MemoryStore:
         if job is None:
             return False
         now = self._now()
-        needed = sum(map(len, result)) - job.stored_bytes
-        if self._records.make_room(needed, self._limits.max_stored_bytes, now):
+        needed = job.bytes_with(sum(map(len, result))) - job.stored_bytes
+        if self._records.make_room(needed, now):
             job.result = result
             self._records.finish(job, "succeeded", now)
         else:
@@ -246,6 +264,8 @@ class MemoryStore:
                 sweep.timed_out.append(job.id)
             elif job.status == "running" and job.has_lapsed(now):
                 sweep.lapsed.append(job.id)
+            elif job.status == "queued" and job.deadline is not None and job.deadline <= now:
+                sweep.late.append(job.id)
             elif job.status == "queued" and (now - job.created_at).total_seconds() >= self._limits.lease_seconds:
                 sweep.unclaimed.append(job.id)
         return sweep
@@ -272,3 +292,8 @@ class MemoryStore:
 
     def _expire(self) -> int:
         return self._records.expire(self._now())
+
+
+def _examine(job: NewJob) -> tuple[int, bytes | None]:
+    """Return how much memory a request takes, and what its idempotency key stands for."""
+    return memory_of(job.request), digest_of(job) if job.idempotency_key is not None else None

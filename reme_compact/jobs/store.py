@@ -17,15 +17,18 @@ class StoreLimits:
 
     Attributes:
         max_active_jobs: jobs that are not finished, of all owners.
-        max_stored_bytes: bytes of requests and results together.
+        max_stored_bytes: what all jobs that are kept may take, requests and results included.
         results_expire_after_seconds: how long a finished job is kept.
         lease_seconds: how long a lease lasts without being renewed.
+        unread_seconds: how long a finished job is safe from making room for others, so that whoever waits for it can
+            read its result.
     """
 
     max_active_jobs: int
     max_stored_bytes: int
     results_expire_after_seconds: float
     lease_seconds: float
+    unread_seconds: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,14 @@ class Sweep:
         timed_out: jobs that were not started in time and are finished now.
         lapsed: jobs whose lease lapsed; they have to be handed to a runner again.
         unclaimed: jobs that have been queued for a while; if the queue is empty, their message was lost.
+        late: queued jobs whose total time counts from acceptance and has passed; whoever can has to run them now.
         removed: entries without a job that were tidied away.
     """
 
     timed_out: list[str] = field(default_factory=list)
     lapsed: list[str] = field(default_factory=list)
     unclaimed: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
     removed: int = 0
 
 
@@ -51,7 +56,7 @@ class StoreFigures:
 
     Attributes:
         jobs: number of jobs by status.
-        stored_bytes: bytes of requests and results that are kept.
+        stored_bytes: what the jobs that are kept take, requests and results included.
     """
 
     jobs: dict[JobStatus, int]
@@ -68,11 +73,14 @@ class JobStore(Protocol):
     async def create(self, job: NewJob) -> Accepted:
         """Accept a job, or find the one that its idempotency key means.
 
+        If there is no room, the oldest finished jobs, of any owner, expire early; none of them if that would not do.
+
         Raises:
             IdempotencyConflictError: the key was used by this owner with another body.
             TooBusyError: there are `max_active_jobs` unfinished jobs.
             TooManyJobsError: the owner has as many unfinished jobs as it may.
-            StorageFullError: the body would not fit.
+            RequestTooLargeError: the job alone takes more than `max_stored_bytes`.
+            StorageFullError: it does not fit beside the jobs that are unfinished, or finished a moment ago.
         """
 
     async def get(self, job_id: str, owner: str | None) -> JobDocument:
@@ -119,6 +127,9 @@ class JobStore(Protocol):
             JobNotFoundError, JobExpiredError: as for `get`, at the first step.
             InvalidRequestError: `after` is no id of an event, at the first step.
         """
+
+    async def ended(self, job_id: str) -> None:
+        """Return as soon as a job is finished or not there any more."""
 
     async def forget(self, job_id: str) -> None:
         """Remove a finished job and its content at once; without effect on others."""

@@ -23,6 +23,5 @@ async def wait_until_final(store: JobStore, job_id: str, owner: str | None, seco
     if document.is_final:
         return document
     with move_on_after(seconds):
-        async for _ in store.events(job_id, owner, None):
-            pass  # the events end with the job
+        await store.ended(job_id)
     return await store.get(job_id, owner)

@@ -364,10 +364,16 @@ async def test_outcomes_that_others_record_are_not_recorded_again() -> None:
 
 
 async def test_a_result_for_which_there_is_no_room_fails_the_job() -> None:
-    request = request_of(2)
-    store = MemoryStore(StoreLimits(10, len(body_of(request)) + 10, 3600, 60), ManualClock())
+    values = request_of(2).model_dump()
+    # A byte per character in memory, six in a response.
+    values["messages"].append({"role": "user", "content": [{"type": "text", "text": "\x01" * 100_000}]})
+    request = CompactionRequest.parse(values)
+    roomy = new_store()
+    await leased(roomy, request)
+    limit = (await roomy.figures()).stored_bytes
+    store = MemoryStore(StoreLimits(10, limit, 3600, 60), ManualClock())
     lease = await leased(store, request)
-    await execute(store, lease, compactor(always(0.9)))
+    await execute(store, lease, compactor(always(0.0)))
     document = await document_of(store, lease)
     assert document.status == "failed"
     assert document.error is not None

@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime
 from typing import Any
 
+import orjson
 import pytest
 from anyio import create_task_group
 from execution_models import SteeredModel, body_of, request_of
@@ -114,6 +115,37 @@ async def test_the_wait_for_the_start_is_the_settings_or_shorter() -> None:
             accepted = await submit(deployment, settings, start_within_seconds=asked)
             waits = (accepted.start_before - accepted.document.created_at).total_seconds()
             assert waits == pytest.approx(expected)
+
+
+async def test_who_waits_for_a_proposal_need_not_wait_much_longer_than_asked() -> None:
+    settings = ExecutionSettings(start_within_seconds=100)
+    async with embedded(SteeredModel()) as deployment:
+        for seconds, expected in ((7, 9), (200, 100)):
+            accepted = await submit(deployment, settings, seconds=seconds, runs_from_acceptance=True)
+            waits = (accepted.start_before - accepted.document.created_at).total_seconds()
+            assert waits == pytest.approx(expected)
+
+
+async def test_a_proposal_is_made_in_time_also_when_every_place_is_taken() -> None:
+    """A place never gets free here, and nothing is asked for the second job."""
+    model = SteeredModel()
+    async with embedded(model, max_running_jobs=1) as deployment:
+        first = await submit(deployment)
+        await model.until_started(1)
+        second = await submit(deployment, seconds=0.2, runs_from_acceptance=True)
+        third = await submit(deployment)
+        document = await wait_until_final(deployment.store, second.document.id, "anna", 30)
+        assert document.status == "succeeded"
+        answer = orjson.loads(b"".join(await deployment.store.result(second.document.id, "anna")))["answer"]
+        assert [decision["reason"] for decision in answer["decisions"]] == ["timeout"]
+        assert document.started_at is not None
+        assert (document.started_at - document.created_at).total_seconds() >= 0.2
+        statuses = [(await deployment.store.get(job.document.id, "anna")).status for job in (first, third)]
+        assert statuses == ["running", "queued"]
+        assert model.started == 1
+        model.allow(2)
+        for job in (first, third):
+            assert (await wait_until_final(deployment.store, job.document.id, "anna", 30)).status == "succeeded"
 
 
 @pytest.mark.parametrize("seconds", [0, -1, 100.5, float("inf"), float("nan")])

@@ -15,12 +15,20 @@ from reme_compact.contract.errors import ReMeError
 from reme_compact.contract.job import JobDocument
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.jobs.identity import new_job_id
+from reme_compact.jobs.memory_size import BYTES_PER_BATCH, BYTES_PER_JOB, BYTES_PER_VERDICT, memory_of
 from reme_compact.jobs.memory_store import MemoryStore
 from reme_compact.jobs.record import Lease, NewJob
 from reme_compact.jobs.store import StoreLimits
 
-LIMITS = StoreLimits(max_active_jobs=4, max_stored_bytes=400, results_expire_after_seconds=20, lease_seconds=5)
 REQUEST = CompactionRequest.parse(CompactionRequest.example)
+REQUEST_BYTES = memory_of(REQUEST)
+LIMITS = StoreLimits(
+    max_active_jobs=4,
+    max_stored_bytes=5 * BYTES_PER_JOB + 2 * REQUEST_BYTES,
+    results_expire_after_seconds=20,
+    lease_seconds=5,
+    unread_seconds=3,
+)
 OWNERS = st.sampled_from(["anna", "ben"])
 KEYS = st.sampled_from([None, None, "k1", "k2"])
 
@@ -37,7 +45,6 @@ class Store(RuleBasedStateMachine):
         self.clock = ManualClock()
         self.store = MemoryStore(LIMITS, self.clock)
         self.final: dict[str, JobDocument] = {}
-        self.bodies: dict[str, int] = {}
         self.results: dict[str, int] = {}
 
     def teardown(self) -> None:
@@ -66,8 +73,6 @@ class Store(RuleBasedStateMachine):
             accepted = self.run(self.store.create(job))
         except ReMeError:
             return multiple()
-        if accepted.is_new:
-            self.bodies[job.id] = len(job.body)
         return accepted.document.id
 
     @rule(target=leases, job=jobs)
@@ -92,7 +97,7 @@ class Store(RuleBasedStateMachine):
     def progress(self, job: str) -> int:
         return sum(document.progress.batches_scored for document in self.all_jobs() if document.id == job)
 
-    @rule(lease=leases, size=st.sampled_from([0, 50, 150, 500]))
+    @rule(lease=leases, size=st.sampled_from([0, 500, 5000, 50_000]))
     def succeed(self, lease: Lease, size: int) -> None:
         if self.run(self.store.succeed(lease, [b"x" * size])):
             self.results[lease.job_id] = size
@@ -140,14 +145,13 @@ class Store(RuleBasedStateMachine):
             status: len(list(group))
             for status, group in itertools.groupby(sorted(document.status for document in jobs))
         }
-        kept = {
-            document.id: self.results[document.id] if document.status == "succeeded" else 0
-            for document in jobs
-            if document.is_final
-        }
-        unfinished = [document.id for document in jobs if not document.is_final]
-        assert figures.stored_bytes == sum(kept.values()) + sum(self.bodies[job] for job in unfinished)
-        assert figures.stored_bytes <= LIMITS.max_stored_bytes
+        results = sum(self.results[document.id] for document in jobs if document.status == "succeeded")
+        unfinished = [document for document in jobs if not document.is_final]
+        scored = BYTES_PER_BATCH * sum(document.progress.batches_scored for document in jobs)
+        scored += BYTES_PER_VERDICT * sum(document.progress.scored for document in unfinished)
+        without_scored = BYTES_PER_JOB * len(jobs) + REQUEST_BYTES * len(unfinished) + results
+        assert figures.stored_bytes == without_scored + scored
+        assert without_scored <= LIMITS.max_stored_bytes
         assert len(unfinished) <= LIMITS.max_active_jobs
 
     @invariant()

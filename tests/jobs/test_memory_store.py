@@ -5,13 +5,16 @@ import gc
 import math
 import weakref
 
+import orjson
 import pytest
 from clocks import ManualClock
-from job_store_base import BODY, RESULT, all_events, batch, outcome, started
+from job_store_base import REQUEST, RESULT, all_events, batch, outcome, started
 from job_store_suite import JobStoreSuite
 
-from reme_compact.contract.errors import JobExpiredError, JobNotFoundError, StorageFullError
+from reme_compact.contract.errors import JobExpiredError, JobNotFoundError, RequestTooLargeError, StorageFullError
+from reme_compact.contract.request import CompactionRequest
 from reme_compact.jobs import memory_records
+from reme_compact.jobs.memory_size import BYTES_PER_JOB, memory_of
 from reme_compact.jobs.memory_store import MemoryStore
 from reme_compact.jobs.store import StoreLimits
 
@@ -28,36 +31,20 @@ class TestMemoryStore(JobStoreSuite):
     async def let_pass(self, seconds: float) -> None:
         self._clock.advance(seconds)
 
-    async def test_stored_bytes_are_those_of_the_body_and_then_of_the_result(self) -> None:
+    async def test_stored_bytes_are_those_of_the_request_and_then_of_the_result(self) -> None:
         store = await self.store()
         lease = await self.running(store)
-        assert (await store.figures()).stored_bytes == len(BODY)
+        assert (await store.figures()).stored_bytes == BYTES_PER_JOB + memory_of(REQUEST)
         await store.succeed(lease, [b"x" * 10, b"y"])
-        assert (await store.figures()).stored_bytes == 11
+        assert (await store.figures()).stored_bytes == BYTES_PER_JOB + 11
 
-    async def test_a_result_makes_the_oldest_ones_expire_early(self) -> None:
-        store = await self.store(max_stored_bytes=3 * len(BODY))
-        failed = await self.failed(store)
-        done = []
-        for pieces in (1, 1, 2):
-            lease = await self.running(store)
-            assert await store.succeed(lease, [b"x" * len(BODY)] * pieces)
-            done.append(lease.job_id)
-        with pytest.raises(JobExpiredError):
-            await store.get(done[0], "anna")
-        for kept in (failed, *done[1:]):
-            await store.get(kept, "anna")
-        assert (await store.figures()).stored_bytes == 3 * len(BODY)
-
-    async def test_a_result_that_does_not_fit_at_all_makes_nothing_expire(self) -> None:
-        store = await self.store(max_stored_bytes=3 * len(BODY))
-        kept = await self.succeeded(store)
-        lease = await self.running(store)
-        assert await store.succeed(lease, [b"x" * (4 * len(BODY))])
-        document = await store.get(lease.job_id, "anna")
-        assert document.error is not None
-        assert (document.status, document.error.code) == ("failed", StorageFullError.code)
-        assert await store.result(kept, "anna") == RESULT
+    async def test_a_small_body_that_becomes_large_in_memory_counts_as_large(self) -> None:
+        store = await self.store(max_stored_bytes=1_000_000)
+        message = {**CompactionRequest.example["messages"][0], "extra": [{} for _ in range(30_000)]}
+        body = orjson.dumps({**CompactionRequest.example, "messages": [message]})
+        assert len(body) < 100_000
+        with pytest.raises(RequestTooLargeError):
+            await store.create(self.new_job(body=body))
 
     async def test_a_sweep_names_what_has_been_queued_for_a_while(self) -> None:
         store = await self.store(lease_seconds=5)

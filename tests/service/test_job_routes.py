@@ -233,7 +233,7 @@ async def test_a_job_that_is_not_started_in_time_ends_as_timed_out(
     ("limits", "status", "code"),
     [
         ({"max_active_jobs": 1}, 503, "too_busy"),
-        ({"max_stored_bytes": 6000}, 503, "storage_full"),
+        ({"max_stored_bytes": 18_000}, 503, "storage_full"),
     ],
 )
 @pytest.mark.parametrize("path", ["/jobs/compact_context", "/compact_context"])

@@ -68,7 +68,7 @@ async def test_a_job_moves_what_it_should(connect: Connect, shrinkable: dict[str
     assert before("reme_jobs", status="succeeded") == 0
     assert figures("reme_jobs", status="succeeded") == 1
     assert figures("reme_jobs", status="running") == 0
-    assert figures("reme_stored_bytes") == len(result.content)
+    assert figures("reme_stored_bytes") > len(result.content)
     assert figures.has("reme_jobs_waiting")
     assert figures("reme_store_up") == 1
     assert figures("reme_job_runs_started_total") == 1

@@ -4,7 +4,17 @@ import asyncio
 
 import pytest
 from anyio import create_task_group, fail_after
-from job_store_base import FAILURE, REQUEST, RESULT, JobStoreBase, all_events, batch, outcome, started
+from job_store_base import (
+    FAILURE,
+    REQUEST,
+    RESULT,
+    JobStoreBase,
+    all_events,
+    batch,
+    outcome,
+    request_body,
+    started,
+)
 
 from reme_compact.contract.errors import ReMeError
 from reme_compact.decision.outcome import BatchOutcome
@@ -100,6 +110,23 @@ class JobLeaseSuite(JobStoreBase):
         from_start, from_acceptance = [(await started(store, job.id)).running_seconds for job in jobs]
         assert from_start == pytest.approx(0, abs=0.2)
         assert self.short_seconds <= from_acceptance < self.short_seconds + 5
+
+    async def test_a_sweep_names_queued_jobs_whose_time_counts_from_acceptance_and_is_over(self) -> None:
+        store = await self.store()
+        body = request_body(total_timeout_seconds=self.short_seconds)
+        due, other = self.new_job(body=body, runs_from_acceptance=True), self.new_job(body=body)
+        long, gone = self.new_job(runs_from_acceptance=True), self.new_job(body=body, runs_from_acceptance=True)
+        for job in (due, other, long, gone):
+            await store.create(job)
+        await store.cancel(gone.id, None)
+        assert (await store.sweep()).late == []
+        await self.let_pass(self.short_seconds)
+        for _ in range(2):
+            assert (await store.sweep()).late == [due.id]
+        lease = await started(store, due.id)
+        assert lease.running_seconds >= self.short_seconds
+        assert (await store.sweep()).late == []
+        assert await store.succeed(lease, RESULT)
 
     async def test_a_lease_that_lapsed_can_be_taken(self) -> None:
         store = await self.store(lease_seconds=self.short_seconds)

@@ -41,6 +41,11 @@ def other_body() -> bytes:
     return orjson.dumps({**CompactionRequest.example, "goal": secrets.token_hex(500)})
 
 
+def request_body(**options: float) -> bytes:
+    """Return a valid request with some options."""
+    return orjson.dumps({**CompactionRequest.example, "options": {**CompactionRequest.example["options"], **options}})
+
+
 class JobStoreBase:
     """Make stores for tests. A subclass overrides `make_store` and, for a real server, the other two as well.
 
@@ -76,7 +81,13 @@ class JobStoreBase:
         results_expire_after_seconds: float = 3600,
         lease_seconds: float = 3600,
     ) -> JobStore:
-        limits = StoreLimits(max_active_jobs, max_stored_bytes, results_expire_after_seconds, lease_seconds)
+        limits = StoreLimits(
+            max_active_jobs,
+            max_stored_bytes,
+            results_expire_after_seconds,
+            lease_seconds,
+            unread_seconds=self.short_seconds,
+        )
         store = await self.make_store(limits)
         self._stores.append(store)
         return store
@@ -103,6 +114,27 @@ class JobStoreBase:
             idempotency_key=idempotency_key,
             max_active_of_owner=max_active_of_owner,
         )
+
+    async def store_for(self, jobs: float) -> JobStore:
+        """Return a store whose bytes suffice for so many unfinished jobs with an `other_body`."""
+        return await self.store(max_stored_bytes=int(jobs * (await self.sizes())[0]))
+
+    async def sizes(self) -> tuple[int, int]:
+        """Return the stored bytes of a job with an `other_body`: unfinished, and finished without a result."""
+        store = await self.store()
+        job = self.new_job(body=other_body())
+        await store.create(job)
+        unfinished = (await store.figures()).stored_bytes
+        await store.cancel(job.id, None)
+        return unfinished, (await store.figures()).stored_bytes
+
+    async def finished_long_ago(self, store: JobStore, owner: str = "anna") -> str:
+        """Create a job that succeeds with a result as large as its request, and that had time to be read."""
+        job = self.new_job(owner, body=other_body())
+        await store.create(job)
+        assert await store.succeed(await started(store, job.id), [job.body])
+        await self.let_pass(self.short_seconds)
+        return job.id
 
     async def queued(self, store: JobStore, owner: str = "anna", *, start_within_seconds: float = 3600) -> str:
         """Create a job and return its id."""

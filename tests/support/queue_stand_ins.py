@@ -49,7 +49,7 @@ class Delivery(Publisher):
         self.scores: ScoresProcess | None = None
         self.is_held = False
         self.messages: list[list[str]] = []
-        self.held: list[tuple[str, list[str], float]] = []
+        self.held: list[tuple[str, list[str], float, int]] = []
 
     async def run_job(self, job_id: str, start_before: datetime | None) -> None:
         del start_before
@@ -57,12 +57,17 @@ class Delivery(Publisher):
         self._tasks.start_soon(self.jobs.run, job_id)
 
     async def score_batches(
-        self, job_id: str, contents: Sequence[tuple[str, Batch]], content_key: Callable[[str, str], str], until: float
+        self,
+        job_id: str,
+        contents: Sequence[tuple[str, Batch]],
+        content_key: Callable[[str, str], str],
+        until: float,
+        at_once: int,
     ) -> None:
         for key, batch in contents:
             await self._store.client.set(content_key(job_id, key), pack_batch(batch), ex=60)
         self.messages.append([key for key, _ in contents])
-        self.held.append((job_id, self.messages[-1], until))
+        self.held.append((job_id, self.messages[-1], until, at_once))
         if not self.is_held:
             self.deliver()
 

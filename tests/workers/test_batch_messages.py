@@ -1,7 +1,7 @@
 """What a scores worker is sent."""
 
 import pytest
-from reme_workers.batch_messages import batches_per_message, pack_batch, unpack_batch
+from reme_workers.batch_messages import pack_batch, share_of_message, unpack_batch
 
 from reme_compact.decision.batching import Batch
 
@@ -21,4 +21,4 @@ def test_a_batch_arrives_as_it_was_sent() -> None:
     [(16, 1, 8), (16, 2, 8), (16, 3, 6), (16, 16, 1), (16, 100, 1), (4, 0, 4), (1, 1, 1), (5, 2, 3)],
 )
 def test_a_window_reaches_every_process(window: int, processes: int, size: int) -> None:
-    assert batches_per_message(window, processes) == size
+    assert share_of_message(window, processes) == size

@@ -11,7 +11,7 @@ PRESET = PresetArguments("distributed", {"service.log_level": "error"})
 
 
 def test_they_arrive_as_they_were_given_and_are_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = WorkerArguments(PRESET, "scores", 3, "prefork", metrics_port=9000)
+    told = WorkerArguments(PRESET, "scores", 3, "prefork", metrics_port=9000, metrics_host="::1")
     for name, value in told.environment().items():
         monkeypatch.setenv(name, value)
     assert WorkerArguments.from_environment() == told

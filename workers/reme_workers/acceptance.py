@@ -7,6 +7,7 @@ from typing import Any
 from reme_compact.contract.errors import (
     IdempotencyConflictError,
     ReMeError,
+    RequestTooLargeError,
     StorageFullError,
     TooBusyError,
     TooManyJobsError,
@@ -17,13 +18,13 @@ from reme_workers import scripts
 from reme_workers.compression import beside_the_loop, compress
 from reme_workers.database import milliseconds
 from reme_workers.job_fields import document_of, fields_of, time_of
-from reme_workers.reading import Reading
+from reme_workers.room import MakingRoom
 
 UNCLAIMED_AFTER_SECONDS = 2.0
 """A job queued for so long is worth a look at the queue."""
 
 
-class Acceptance(Reading):
+class Acceptance(MakingRoom):
     """Takes jobs; part of `RedisStore`, whose protocol says what each method does."""
 
     async def create(self, job: NewJob) -> Accepted:
@@ -31,11 +32,13 @@ class Acceptance(Reading):
         size = len(job.body)
         content, digest = await beside_the_loop(size, partial(_prepare, job))
         what, answer = await self._try_to_create(job, content, digest)
-        if what in _REFUSALS and await self._tidy((await self._due()).expiries):
+        if what in _REFUSALS - {"too_large"} and await self._tidy((await self._due()).expiries):
             # Jobs that expired were still counted.
             what, answer = await self._try_to_create(job, content, digest)
+        if what == "full" and await self._make_room(job.id, len(content)):
+            what, answer = await self._try_to_create(job, content, digest)
         if what in _REFUSALS:
-            raise _refusal(what, self._limits.max_active_jobs, job.max_active_of_owner)
+            raise self._refusal(what, job, len(content))
         if what == "conflict":
             raise IdempotencyConflictError(
                 "This Idempotency-Key was used before with another request; use a new key for a new request."
@@ -75,18 +78,27 @@ class Acceptance(Reading):
         )
         return what.decode(), rest[0] if rest else None
 
-
-_REFUSALS = frozenset({"busy", "too_many", "full"})
-
-
-def _refusal(what: str, max_active_jobs: int, max_active_of_owner: int | None) -> ReMeError:
-    if what == "busy":
-        return TooBusyError(f"The service already has {max_active_jobs} unfinished jobs; try again later.")
-    if what == "too_many":
-        return TooManyJobsError(
-            f"This key already has {max_active_of_owner} unfinished jobs, as many as it may; wait for one to finish."
+    def _refusal(self, what: str, job: NewJob, size: int) -> ReMeError:
+        limits = self._limits
+        if what == "busy":
+            return TooBusyError(f"The service already has {limits.max_active_jobs} unfinished jobs; try again later.")
+        if what == "too_many":
+            return TooManyJobsError(
+                f"This key already has {job.max_active_of_owner} unfinished jobs, as many as it may; "
+                "wait for one to finish."
+            )
+        if what == "too_large":
+            return RequestTooLargeError(
+                f"The request takes {size} bytes when compressed, with its record more than all jobs together may "
+                f"({limits.max_stored_bytes}, execution.max_stored_bytes)."
+            )
+        return StorageFullError(
+            f"The request does not fit into what unfinished jobs leave of {limits.max_stored_bytes} bytes "
+            "(execution.max_stored_bytes). Try again when some are finished."
         )
-    return StorageFullError("The service keeps as many bytes of requests and results as it may; try again later.")
+
+
+_REFUSALS = frozenset({"busy", "too_many", "too_large", "full"})
 
 
 def _prepare(job: NewJob) -> tuple[bytes, str]:

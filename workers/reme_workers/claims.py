@@ -126,7 +126,8 @@ class Claims:
         found: list[bytes] = await self._claim(
             keys=[record, outcomes, claims, self._workers, *contents], args=[process, expire_at, *keys]
         )
-        return {key.decode(): unpack_batch(packed) for key, packed in zip(found[::2], found[1::2], strict=True)}
+        named = [(key.decode(), packed) for key, packed in zip(found[::2], found[1::2], strict=True)]
+        return {key: unpack_batch(packed, key) for key, packed in named}
 
     async def still_wanted(self, job_id: str, keys: Sequence[str], process: str) -> set[str]:
         """Return the batches that the process still has claimed; none if the job does not run any more."""

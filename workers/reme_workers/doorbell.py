@@ -1,14 +1,15 @@
 """One subscription per process that wakes whoever waits for something to happen to a job.
 
-A ring carries nothing: whoever is woken reads the job's stream. So a ring that got lost costs time only: all waiters
-are woken when the subscription is back, and each looks by itself every few seconds.
+A ring says what happened, the type of an event and what it is about, so that nobody is woken who waits for something
+else; what that means is read from the job. So a ring that got lost costs time only: all waiters are woken when the
+subscription is back, and each looks by itself every few seconds.
 """
 
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from time import monotonic
 
 from redis.asyncio import Redis
@@ -20,6 +21,10 @@ from reme_workers.keys import Keys
 LOOK_SECONDS = 5.0
 """How often a waiter looks though nothing rang."""
 
+SCORED = "batch_scored"
+PROGRESS = frozenset({SCORED, "planned", "deciding"})
+"""Types of events after which a job is run by whoever ran it before."""
+
 _LOOK_WITHOUT_DOORBELL_SECONDS = 0.25
 _SILENCE_SECONDS = 15.0
 _SHORTEST_PAUSE_SECONDS = 0.05
@@ -29,24 +34,48 @@ _log = logging.getLogger(__name__)
 
 
 class Bell:
-    """What one waiter listens to. It may ring for nothing, and it rings once for many rings in a row."""
+    """What one waiter listens to. It may ring for nothing, and it rings once for many rings in a row.
 
-    def __init__(self, doorbell: "Doorbell") -> None:
+    Args:
+        doorbell: rings it.
+        deaf_to: types of events for which it does not ring.
+    """
+
+    def __init__(self, doorbell: "Doorbell", deaf_to: frozenset[str]) -> None:
         self._doorbell = doorbell
+        self._deaf_to = deaf_to
         self._rang = asyncio.Event()
+        self._about: set[str] = set()
+        self._is_about_anything = True
 
     def ring(self) -> None:
-        """Wake the waiter, now or when it waits next."""
+        """Wake the waiter, now or when it waits next; it does not know what about."""
+        self._is_about_anything = True
         self._rang.set()
+
+    def ring_about(self, kind: str, about: Iterable[str]) -> None:
+        """Wake the waiter, unless it is deaf to this type of event."""
+        if kind not in self._deaf_to:
+            self._about.update(about)
+            self._is_about_anything = self._is_about_anything or kind != SCORED
+            self._rang.set()
+
+    def heard(self) -> set[str] | None:
+        """Return the keys of the batches that it rang about since this was asked last; null: it may be anything."""
+        about, is_about_anything = self._about, self._is_about_anything
+        self._about, self._is_about_anything = set(), False
+        return None if is_about_anything else about
 
     async def wait(self) -> None:
         """Return when it rang since the last time, or when it is time to look anyway.
 
         Look first and wait then: what happens between the two has rung.
         """
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(self._doorbell.look_seconds):
                 await self._rang.wait()
+        except TimeoutError:
+            self._is_about_anything = True
         self._rang.clear()
 
 
@@ -71,11 +100,16 @@ class Doorbell:
         return LOOK_SECONDS if self._is_listening else _LOOK_WITHOUT_DOORBELL_SECONDS
 
     @contextmanager
-    def listen(self, job_id: str) -> Iterator[Bell]:
-        """Give a bell that rings when something happens to a job."""
+    def listen(self, job_id: str, deaf_to: frozenset[str] = frozenset()) -> Iterator[Bell]:
+        """Give a bell that rings when something happens to a job.
+
+        Args:
+            job_id: the job.
+            deaf_to: types of events that do not matter to whoever waits.
+        """
         if self._task is None:
             self._task = asyncio.create_task(self._stay_subscribed(), name="reme-doorbell")
-        bell = Bell(self)
+        bell = Bell(self, deaf_to)
         self._bells[job_id].add(bell)
         try:
             yield bell
@@ -115,7 +149,7 @@ class Doorbell:
                 message = await pubsub.get_message(timeout=_SILENCE_SECONDS)
                 if message is not None:
                     awaits_answer = False
-                    self._take(message["type"], message["channel"])
+                    self._take(message["type"], message["channel"], message["data"])
                 elif awaits_answer:
                     raise ConnectionError("no answer to a ping")
                 else:
@@ -124,14 +158,15 @@ class Doorbell:
         finally:
             await pubsub.aclose()  # type: ignore[no-untyped-call]
 
-    def _take(self, kind: str, channel: bytes) -> None:
+    def _take(self, kind: str, channel: bytes, data: bytes | int) -> None:
         if kind == "psubscribe":
             # Said again after redis-py made the connection anew by itself.
             self._is_listening = True
             self._ring_all()
-        elif kind == "pmessage":
-            for bell in self._bells.get(self._keys.job_of(channel.decode()), ()):
-                bell.ring()
+        elif kind == "pmessage" and (bells := self._bells.get(self._keys.job_of(channel.decode()))):
+            what, *about = data.decode().split(" ") if isinstance(data, bytes) else ("",)
+            for bell in bells:
+                bell.ring_about(what, about)
 
     def _ring_all(self) -> None:
         for bells in self._bells.values():

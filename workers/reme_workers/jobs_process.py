@@ -1,5 +1,6 @@
 """What a jobs worker does: hold a job's lease and make its proposal, one event loop for all its jobs."""
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -9,6 +10,7 @@ import redis
 from anyio import CancelScope, to_thread
 
 from reme_compact.compaction.compactor import Compactor
+from reme_compact.contract.exception_places import exception_places
 from reme_compact.jobs.deployment import JOB, store_limits
 from reme_compact.jobs.execution import execute
 from reme_compact.jobs.observation import JobObserver
@@ -27,6 +29,8 @@ from reme_workers.warm_up import warm_up
 _PATIENCE_SECONDS = 30.0
 _CLOSING_SECONDS = 0.5
 _PUBLISH_HEALTH_SECONDS = 0.5
+
+_log = logging.getLogger(__name__)
 
 
 class JobsProcess:
@@ -62,6 +66,7 @@ class JobsProcess:
             observer=observer,
         )
         self._scopes: set[CancelScope] = set()
+        self._late: set[str] = set()
         self._stopping = False
 
     async def run(self, job_id: str) -> bool:
@@ -81,6 +86,21 @@ class JobsProcess:
             finally:
                 self._scopes.discard(scope)
         return not scope.cancelled_caught
+
+    async def run_late(self, job_id: str) -> None:
+        """Run a job whose time is up already, beside those that occupy a slot; without effect if that is under way.
+
+        Whatever goes wrong is logged; the job times out then.
+        """
+        if job_id in self._late:
+            return
+        self._late.add(job_id)
+        try:
+            await self.run(job_id)
+        except Exception as error:  # noqa: BLE001 - one job must not end the process
+            _log.error("a job whose time is up could not be run: %s", exception_places(error))
+        finally:
+            self._late.discard(job_id)
 
     def stop(self) -> None:
         """Give all leases back and take nothing more; every `run` under way returns false."""
@@ -123,8 +143,7 @@ async def running_jobs_process(preset: Preset, name: str, observer: JobObserver)
                 del job_id
                 return step.compactor
 
-        tasks.start_soon(Sweeper(store, publisher, observer).run)
-        yield JobsProcess(
+        process = JobsProcess(
             name,
             store,
             compactor_for,
@@ -132,6 +151,12 @@ async def running_jobs_process(preset: Preset, name: str, observer: JobObserver)
             records_outcomes=settings.scoring == "inline",
             observer=observer,
         )
+
+        def run_late(job_id: str) -> None:
+            tasks.start_soon(process.run_late, job_id)
+
+        tasks.start_soon(Sweeper(store, publisher, observer, run_late=run_late).run)
+        yield process
 
 
 async def _publish_again_and_again(health: SharedHealth) -> None:

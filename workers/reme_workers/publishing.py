@@ -12,7 +12,7 @@ from kombu.exceptions import OperationalError
 
 from reme_compact.contract.errors import StoreUnavailableError
 from reme_compact.decision.batching import Batch
-from reme_workers.batch_messages import pack_batch
+from reme_workers.batch_messages import SLACK_SECONDS, pack_batch
 from reme_workers.celery_app import JOBS_QUEUE, RUN_JOB, SCORE_BATCHES, SCORES_QUEUE
 
 if TYPE_CHECKING:
@@ -55,7 +55,12 @@ class Publisher:
             yield
 
     async def score_batches(
-        self, job_id: str, contents: Sequence[tuple[str, Batch]], content_key: Callable[[str, str], str], until: float
+        self,
+        job_id: str,
+        contents: Sequence[tuple[str, Batch]],
+        content_key: Callable[[str, str], str],
+        until: float,
+        at_once: int,
     ) -> None:
         """Have batches scored by a scores worker.
 
@@ -64,6 +69,7 @@ class Publisher:
             contents: keys of the batches, and what they ask.
             content_key: returns the Redis key of what a batch asks, by the job and the batch's key.
             until: seconds since 1970 after which no answer counts.
+            at_once: most of them that may be at the decision model at once.
 
         Raises:
             StoreUnavailableError: the queue cannot be reached.
@@ -71,11 +77,13 @@ class Publisher:
 
         def publish() -> None:
             expires = datetime.fromtimestamp(until, UTC)
+            expire_at = _milliseconds(until + SLACK_SECONDS)
             with self._client.pipeline(transaction=False) as pipeline:
                 for key, batch in contents:
-                    pipeline.set(content_key(job_id, key), pack_batch(batch), pxat=_milliseconds(until) + 60_000)
+                    # Without the checks of `set`, which cost as much as all the rest.
+                    pipeline.execute_command("SET", content_key(job_id, key), pack_batch(batch), "PXAT", expire_at)
                 pipeline.execute()
-            self._send(SCORE_BATCHES, SCORES_QUEUE, [job_id, [key for key, _ in contents], until], expires)
+            self._send(SCORE_BATCHES, SCORES_QUEUE, [job_id, [key for key, _ in contents], until, at_once], expires)
 
         await self._do(publish)
 

@@ -12,8 +12,10 @@ from reme_compact.contract.errors import StoreUnavailableError
 from reme_compact.decision.batching import Batch
 from reme_compact.decision.outcome import BatchOutcome
 from reme_compact.decision.scorer import Report, Scoring
-from reme_workers.batch_messages import batches_per_message
-from reme_workers.outstanding import WORKER_LOST, Outstanding
+from reme_workers.batch_messages import share_of_message
+from reme_workers.claims import Whereabouts
+from reme_workers.doorbell import Bell
+from reme_workers.outstanding import WORKER_LOST, Message, Outstanding
 from reme_workers.scoring_queue import ScoringQueue
 
 _LOOK_EVERY_SECONDS = 0.5
@@ -80,67 +82,83 @@ class _Way:
         self._window = window
         self._report = report
         self._next_look = time.monotonic() + _LOOK_EVERY_SECONDS
+        self._rang_about: set[str] = set()
 
     async def drive(self, until: float) -> None:
         window = self._window
         with self._queue.listening(self._job_id) as bell:
             while not window.is_over:
                 try:
-                    await self._send(until)
+                    await self._send(bell, until)
                     with move_on_after(self._next_look - time.monotonic()):
                         await bell.wait()
                     if len(window.sent) > 1:
                         # What ends together is refilled together: one message for many costs what one for one does.
                         await asyncio.sleep(_GATHER_SECONDS)
-                    await self._receive()
-                    await self._look_now_and_then(until)
+                    await self._receive(bell)
+                    await self._look_now_and_then(bell)
                 except (StoreUnavailableError, redis.RedisError) as error:
                     # Whether the job is still this process's to run is for whoever renews its lease to find out.
                     _log.warning("scoring waits: Redis cannot be reached (%s)", type(error).__name__)
                     await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _send(self, until: float) -> None:
+    async def _send(self, bell: Bell, until: float) -> None:
         window = self._window
         if not window.free:
             return
-        size = batches_per_message(window.max_concurrency, await self._queue.live_processes())
+        share = share_of_message(window.max_concurrency, await self._queue.live_processes())
         while window.free:
             async with self._queue.turn():
-                if window.sent:
-                    await self._receive()
-                if keys := window.next_message(size, time.monotonic()):
-                    await self._publish_or_take_back(keys, until)
+                await self._receive(bell)
+                if message := window.next_message(share, time.monotonic()):
+                    await self._publish_or_take_back(message, until)
 
-    async def _publish_or_take_back(self, keys: Sequence[str], until: float) -> None:
+    async def _publish_or_take_back(self, message: Message, until: float) -> None:
+        contents = [(key, self._batches[key]) for key in message.keys]
         try:
-            await self._publish(keys, until)
+            await self._queue.publish(self._job_id, contents, until, message.at_once)
         except StoreUnavailableError:
-            self._window.not_sent(keys)
+            self._window.not_sent(message.keys)
             raise
 
-    async def _publish(self, keys: Sequence[str], until: float) -> None:
-        await self._queue.publish(self._job_id, [(key, self._batches[key]) for key in keys], until)
-
-    async def _receive(self) -> None:
-        if sent := self._window.sent:
-            await self._take(await self._queue.outcomes(self._job_id, sent))
+    async def _receive(self, bell: Bell) -> None:
+        sent, rang_about = self._window.sent, bell.heard()
+        if rang_about is not None:
+            # It may have rung about what is only sent now, since an earlier attempt had sent it too.
+            self._rang_about |= rang_about
+        wanted = sent if rang_about is None else [key for key in sent if key in self._rang_about]
+        self._rang_about.difference_update(wanted)
+        if wanted:
+            try:
+                outcomes = await self._queue.outcomes(self._job_id, wanted)
+            except StoreUnavailableError:
+                bell.ring()
+                raise
+            await self._take(outcomes)
 
     async def _take(self, outcomes: Mapping[str, BatchOutcome]) -> None:
         for key in self._window.receive(outcomes):
             await self._report(self._batches[key], outcomes[key])
 
-    async def _look_now_and_then(self, until: float) -> None:
-        """Find out what was lost, send it again, and give up what was lost too often."""
+    async def _look_now_and_then(self, bell: Bell) -> None:
+        """Find out what was lost, so that it is sent again, and give up what was lost too often."""
+        window = self._window
         now = time.monotonic()
+        if window.is_stopped and window.sent:
+            look = await self._queue.look(self._job_id, window.sent)
+            # Whoever had these has let go of them, or will not begin.
+            window.not_sent(key for key, where in look.batches.items() if where is Whereabouts.UNCLAIMED)
         if now < self._next_look:
             return
         self._next_look = now + _LOOK_EVERY_SECONDS
-        if not (overdue := self._window.overdue(now)):
+        if not (overdue := window.overdue(now)):
             return
-        again, given_up = self._window.lost(await self._queue.look(self._job_id, overdue), now)
+        look = await self._queue.look(self._job_id, overdue)
+        if Whereabouts.ANSWERED in look.batches.values():
+            bell.ring()
+        again, given_up = window.lost(look)
         if again:
             _log.warning("%d decision requests were lost with their worker or message; they are sent again", len(again))
-            await self._publish(again, until)
         for key in given_up:
             outcome = BatchOutcome(error=WORKER_LOST.fields())
             if await self._queue.store.scored(self._job_id, self._batches[key], outcome):

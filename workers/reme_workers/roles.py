@@ -55,7 +55,7 @@ def work_of(preset: Preset, arguments: WorkerArguments, name: str) -> Work:
         name: of this process.
     """
     if arguments.role == "jobs":
-        return JobsInThreads(preset, name, arguments.metrics_port)
+        return JobsInThreads(preset, name, arguments.metrics_port, arguments.metrics_host)
     if arguments.pool == "threads":
         return ScoresInThreads(preset, name, arguments.concurrency)
     return ScoresInProcesses(preset, name)
@@ -64,10 +64,11 @@ def work_of(preset: Preset, arguments: WorkerArguments, name: str) -> Work:
 class JobsInThreads:
     """Jobs on one event loop; each occupies a thread that waits."""
 
-    def __init__(self, preset: Preset, name: str, metrics_port: int | None) -> None:
+    def __init__(self, preset: Preset, name: str, metrics_port: int | None, metrics_host: str) -> None:
         self._name = name
         self._preset = preset
         self._metrics_port = metrics_port
+        self._metrics_host = metrics_host
         self._observers = ExitStack()
         self._loop: ProcessLoop[JobsProcess] = ProcessLoop(self._running)
 
@@ -100,7 +101,7 @@ class JobsInThreads:
         if self._metrics_port is not None:
             from reme_workers.metrics import serve_worker_metrics  # noqa: PLC0415 - only where metrics are wanted
 
-            metrics = serve_worker_metrics(self._metrics_port)
+            metrics = serve_worker_metrics(self._metrics_port, self._metrics_host)
             self._observers.callback(metrics.stop)
             observers.append(metrics.observer)
         if self._preset.service.tracing:

@@ -20,6 +20,7 @@ from reme_compact.jobs.clock import utc_now
 from reme_compact.jobs.deployment import JOB, store_limits
 from reme_compact.presets.assemble import assemble_component
 from reme_compact.presets.schema import Preset
+from reme_workers.claimed import Claimed
 from reme_workers.claims import Claims
 from reme_workers.recorder import Recorder
 from reme_workers.redis_store import RedisStore
@@ -28,7 +29,6 @@ from reme_workers.shared_health import SharedHealth, health_key
 CLOSING_SECONDS = 0.3
 """How long letting go of claims or connections may take when a process stops."""
 
-_FRESH_SECONDS = 0.02
 _LOOK_SECONDS = 0.1
 _RETRY_SECONDS = 0.1
 _NOTHING_KNOWN: Mapping[str, BatchOutcome] = {}
@@ -66,13 +66,14 @@ class ScoresProcess:
         self._scopes: set[CancelScope] = set()
         self._stopping = False
 
-    async def handle(self, job_id: str, keys: Sequence[str], until: float) -> bool:
+    async def handle(self, job_id: str, keys: Sequence[str], until: float, at_once: int | None = None) -> bool:
         """Score what of a message is still to be scored; false: this process stops, so another shall do it.
 
         Args:
             job_id: the job.
             keys: of the batches.
             until: seconds since 1970 after which no answer counts.
+            at_once: most of them that may be at the decision model at once; null: all.
         """
         if self._stopping:
             return False
@@ -80,7 +81,7 @@ class ScoresProcess:
             self._scopes.add(scope)
             is_done = False
             try:
-                await self._score_all(job_id, keys, until)
+                await self._score_all(job_id, keys, until, at_once or len(keys))
                 is_done = True
             finally:
                 self._scopes.discard(scope)
@@ -99,26 +100,30 @@ class ScoresProcess:
         with CancelScope(shield=True), anyio.move_on_after(CLOSING_SECONDS), suppress(redis.RedisError):
             await self._claims.give_back(job_id, keys, self._name)
 
-    async def _score_all(self, job_id: str, keys: Sequence[str], until: float) -> None:
+    async def _score_all(self, job_id: str, keys: Sequence[str], until: float, at_once: int) -> None:
         batches = await _until(until, lambda: self._claims.take(job_id, keys, self._name, until))
         if not batches:
             return
-        claimed = _Claimed(self._claims, job_id, self._name, set(batches))
+        claimed = Claimed(self._claims, job_id, self._name, batches)
         async with anyio.create_task_group() as tasks:
-            for key, batch in batches.items():
-                tasks.start_soon(self._score_one, claimed, key, batch, until)
+            for _ in range(min(at_once, len(batches))):
+                tasks.start_soon(self._score_one_after_another, claimed, until)
         await _until(until, lambda: self._claims.finish(job_id, list(batches), self._name))
         with suppress(redis.RedisError):
             await self._health.publish()
 
-    async def _score_one(self, claimed: "_Claimed", key: str, batch: Batch, until: float) -> None:
+    async def _score_one_after_another(self, claimed: Claimed, until: float) -> None:
         async def record(batch: Batch, outcome: BatchOutcome) -> None:
-            await _until(until, lambda: self._recorder.record(claimed.job_id, batch, outcome))
+            if outcome.fatal:
+                await _until(until, claimed.drop_waiting)
+            claimed.note(await _until(until, lambda: self._recorder.record(claimed.job_id, batch, outcome)))
 
-        async with self._permits:
-            is_wanted = await _until(until, lambda: claimed.is_wanted(key))
-            left = until - time.time()
-            if is_wanted and left > 0:
+        while claimed.has_waiting:
+            async with self._permits:
+                batch = await _until(until, claimed.next_wanted)
+                left = until - time.time()
+                if batch is None or left <= 0:
+                    return
                 await self._scorer.score(
                     [batch],
                     max_concurrency=1,
@@ -126,25 +131,6 @@ class ScoresProcess:
                     known=_NOTHING_KNOWN,
                     report=record,
                 )
-
-
-class _Claimed:
-    """The claims of one message, looked at again before each request so that a cancelled job starts no more."""
-
-    def __init__(self, claims: Claims, job_id: str, name: str, wanted: set[str]) -> None:
-        self.job_id = job_id
-        self._claims = claims
-        self._name = name
-        self._wanted = wanted
-        self._as_of = time.monotonic()
-
-    async def is_wanted(self, key: str) -> bool:
-        """Tell whether the job still runs and the claim still holds, as of `_FRESH_SECONDS` ago or later."""
-        asked_at = time.monotonic()
-        if asked_at - self._as_of > _FRESH_SECONDS:
-            self._wanted = await self._claims.still_wanted(self.job_id, list(self._wanted), self._name)
-            self._as_of = asked_at
-        return key in self._wanted
 
 
 @asynccontextmanager

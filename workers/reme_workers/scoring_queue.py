@@ -34,7 +34,7 @@ class ScoringQueue:
     @contextmanager
     def listening(self, job_id: str) -> Iterator[Bell]:
         """Give a bell that rings when something happens to a job."""
-        with self.store.doorbell.listen(job_id) as bell:
+        with self.store.doorbell.listen(job_id, deaf_to=frozenset({"planned", "deciding"})) as bell:
             yield bell
 
     async def live_processes(self) -> int:
@@ -48,18 +48,19 @@ class ScoringQueue:
             self._live = await count_live(self.store.client, self._heartbeats)
         return self._live
 
-    async def publish(self, job_id: str, batches: Sequence[tuple[str, Batch]], until: float) -> None:
+    async def publish(self, job_id: str, batches: Sequence[tuple[str, Batch]], until: float, at_once: int) -> None:
         """Send one message for some batches of a job.
 
         Args:
             job_id: the job.
             batches: the batches, with their keys.
             until: seconds since 1970 after which no answer counts.
+            at_once: most of them that may be at the decision model at once.
 
         Raises:
             StoreUnavailableError: the queue cannot be reached.
         """
-        await self._publisher.score_batches(job_id, batches, self._claims.content_key, until)
+        await self._publisher.score_batches(job_id, batches, self._claims.content_key, until, at_once)
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """Wait until no other job of this process publishes; what gathers meanwhile can travel in one message."""

@@ -10,7 +10,13 @@ import time
 
 from reme_workers.connection import url_of
 from reme_workers.parent_death import end_with_parent, names_parent
-from reme_workers.worker_arguments import WRONG_CONFIGURATION, PresetArguments, WorkerArguments, check_arguments
+from reme_workers.worker_arguments import (
+    LOOPBACK,
+    WRONG_CONFIGURATION,
+    PresetArguments,
+    WorkerArguments,
+    check_arguments,
+)
 
 HAND_OVER_SECONDS = 5.0
 """How long a worker may take to hand over what it works on, before it is killed."""
@@ -33,6 +39,7 @@ def supervise(
     pool: str = "threads",
     *,
     metrics_port: int | None = None,
+    metrics_host: str = LOOPBACK,
 ) -> int:
     """Run a worker until SIGTERM or SIGINT, starting it again whenever it ends without having been asked to.
 
@@ -45,6 +52,7 @@ def supervise(
         concurrency: how much at once; null: the role's default.
         pool: `threads`, or for scores `prefork`.
         metrics_port: where a jobs worker tells its metrics; null: nowhere.
+        metrics_host: the address that this port is opened on.
 
     Returns:
         The exit code for the process: 0 after a signal, 1 if the worker says that it is wrongly configured.
@@ -52,7 +60,7 @@ def supervise(
     Raises:
         ConfigurationError: an argument or the preset is wrong.
     """
-    arguments = check_arguments(preset_arguments, role, concurrency, pool, metrics_port)
+    arguments = check_arguments(preset_arguments, role, concurrency, pool, metrics_port, metrics_host)
     url_of(preset_arguments.load().execution.redis)
     # Blocked and waited for, signals cannot arrive between two steps, nor interrupt one.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED_FOR)
@@ -129,4 +137,13 @@ def _kill_group(child: subprocess.Popen[bytes]) -> None:
 if __name__ == "__main__":
     end_with_parent()
     told = WorkerArguments.from_environment()
-    sys.exit(supervise(told.preset, told.role, told.concurrency, told.pool, metrics_port=told.metrics_port))
+    sys.exit(
+        supervise(
+            told.preset,
+            told.role,
+            told.concurrency,
+            told.pool,
+            metrics_port=told.metrics_port,
+            metrics_host=told.metrics_host,
+        )
+    )

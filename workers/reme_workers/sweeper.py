@@ -1,6 +1,7 @@
 """Look over all jobs again and again, and put those back into the queue that nobody runs."""
 
 import logging
+from collections.abc import Callable
 
 import anyio
 import redis
@@ -30,13 +31,23 @@ class Sweeper:
         store: the jobs; borrowed.
         publisher: hands them over; borrowed.
         observer: is told of every sweep that found something.
+        run_late: begins to run a job beside those of the queue, more than once if it takes a while; null: this process
+            runs none.
     """
 
-    def __init__(self, store: RedisStore, publisher: Publisher, observer: JobObserver = UNOBSERVED) -> None:
+    def __init__(
+        self,
+        store: RedisStore,
+        publisher: Publisher,
+        observer: JobObserver = UNOBSERVED,
+        *,
+        run_late: Callable[[str], None] | None = None,
+    ) -> None:
         self.republished = 0
         self._store = store
         self._publisher = publisher
         self._observer = observer
+        self._run_late = run_late
         self._deadlines = f"{store.keys.prefix}deadlines"
         self._queue = celery_key(store.keys.prefix, JOBS_QUEUE)
 
@@ -66,6 +77,9 @@ class Sweeper:
         sweep = await self._store.sweep()
         if sweep != Sweep():
             self._observer.swept(sweep)
+        if self._run_late is not None:
+            for job_id in sweep.late:
+                self._run_late(job_id)
         for job_id in sweep.lapsed:
             await self._republish(job_id)
         # In a queue that is not empty their messages may still be waiting; more of them would only add to the load.

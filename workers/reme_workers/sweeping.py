@@ -44,6 +44,7 @@ class Sweeping(Reading):
         return Sweep(
             timed_out=await self._those_of(due.to_start, scripts.TIME_OUT, START_TIMEOUT),
             lapsed=await self._lapsed(due) if may_lapse else [],
+            late=await self._those_of(due.deadlines, scripts.REPORT_LATE),
             unclaimed=await self._those_of(due.unclaimed, scripts.REPORT_UNCLAIMED, look_again),
             removed=await self._tidy(due.expiries),
         )

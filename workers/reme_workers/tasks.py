@@ -25,7 +25,7 @@ class RunsJobs(Protocol):
 class ScoresBatches(Protocol):
     """Scores batches."""
 
-    async def handle(self, job_id: str, keys: list[str], until: float) -> bool:
+    async def handle(self, job_id: str, keys: list[str], until: float, at_once: int | None) -> bool:
         """Score batches if there is still need; false: another process shall do it."""
 
 
@@ -54,8 +54,8 @@ def register_score_batches(app: "Celery", process: Callable[[], ScoresBatches], 
     """Make `score_batches` known to a scores worker; see `register_run_job`."""
 
     @app.task(name=SCORE_BATCHES)
-    def score_batches(job_id: str, keys: list[str], until: float) -> None:
-        _hand_back_unless(lambda: on_loop(lambda: process().handle(job_id, keys, until)))
+    def score_batches(job_id: str, keys: list[str], until: float, at_once: int | None = None) -> None:
+        _hand_back_unless(lambda: on_loop(lambda: process().handle(job_id, keys, until, at_once)))
 
 
 def _hand_back_unless(work: Callable[[], bool]) -> None:

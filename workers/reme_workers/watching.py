@@ -8,6 +8,7 @@ from reme_compact.contract.errors import StoreUnavailableError
 from reme_compact.contract.job import FINAL_STATUSES, JobEvent
 from reme_compact.jobs.memory_events import Position, position_of
 from reme_compact.jobs.record import Lease
+from reme_workers.doorbell import PROGRESS
 from reme_workers.job_fields import event_of
 from reme_workers.reading import Reading
 
@@ -47,9 +48,26 @@ class Watching(Reading):
                 if len(entries) < _AT_ONCE:
                     await bell.wait()
 
+    async def ended(self, job_id: str) -> None:
+        """See `JobStore.ended`; an outage in the middle is waited for, as by `events`."""
+        unreachable_since: float | None = None
+        with self.doorbell.listen(job_id, deaf_to=PROGRESS) as bell:
+            while True:
+                try:
+                    status = await self.status(job_id)
+                except StoreUnavailableError:
+                    unreachable_since = unreachable_since or monotonic()
+                    if monotonic() - unreachable_since > OUTAGE_SECONDS:
+                        raise
+                else:
+                    unreachable_since = None
+                    if status is None or status in FINAL_STATUSES:
+                        return
+                await bell.wait()
+
     async def lost(self, lease: Lease) -> None:
         """See `JobStore.lost`; an outage takes no lease away."""
-        with self.doorbell.listen(lease.job_id) as bell:
+        with self.doorbell.listen(lease.job_id, deaf_to=PROGRESS) as bell:
             while await self._is_held_as_far_as_known(lease):
                 await bell.wait()
 

@@ -21,6 +21,9 @@ DEFAULT_CONCURRENCY: Mapping[Role, int] = {"jobs": 16, "scores": 8}
 WRONG_CONFIGURATION = 78
 """Exit code of a worker process that says that starting it again would not help."""
 
+LOOPBACK = "127.0.0.1"
+"""Where metrics are told unless somebody wants them elsewhere: they have no key."""
+
 _VARIABLE = "REME_WORKER"
 
 
@@ -55,6 +58,7 @@ class WorkerArguments:
         concurrency: jobs, or decision requests, at once.
         pool: threads share one event loop; prefork gives each decision request a process, for a local model.
         metrics_port: where a jobs worker tells its metrics; null: nowhere.
+        metrics_host: the address that this port is opened on.
     """
 
     preset: PresetArguments
@@ -62,6 +66,7 @@ class WorkerArguments:
     concurrency: int
     pool: Pool
     metrics_port: int | None = None
+    metrics_host: str = LOOPBACK
 
     def environment(self) -> dict[str, str]:
         """Return the variables from which `from_environment` reads equal arguments."""
@@ -72,6 +77,7 @@ class WorkerArguments:
             "concurrency": self.concurrency,
             "pool": self.pool,
             "metrics_port": self.metrics_port,
+            "metrics_host": self.metrics_host,
         }
         return {_VARIABLE: orjson.dumps(document).decode()}
 
@@ -80,11 +86,17 @@ class WorkerArguments:
         """Read the arguments that the starting process left, once: children of this process do not see them."""
         document = orjson.loads(os.environ.pop(_VARIABLE))
         preset = PresetArguments(document["config"], document["overrides"])
-        return cls(preset, document["role"], document["concurrency"], document["pool"], document["metrics_port"])
+        rest = (document[name] for name in ("role", "concurrency", "pool", "metrics_port", "metrics_host"))
+        return cls(preset, *rest)
 
 
 def check_arguments(
-    preset: PresetArguments, role: str, concurrency: int | None, pool: str, metrics_port: int | None = None
+    preset: PresetArguments,
+    role: str,
+    concurrency: int | None,
+    pool: str,
+    metrics_port: int | None = None,
+    metrics_host: str = LOOPBACK,
 ) -> WorkerArguments:
     """Check what a person asked for.
 
@@ -101,4 +113,4 @@ def check_arguments(
         raise ConfigurationError("pool=prefork is for role=scores; jobs share one event loop, in threads.")
     if concurrency is not None and concurrency < 1:
         raise ConfigurationError("concurrency must be at least 1.")
-    return WorkerArguments(preset, role, concurrency or DEFAULT_CONCURRENCY[role], pool, metrics_port)
+    return WorkerArguments(preset, role, concurrency or DEFAULT_CONCURRENCY[role], pool, metrics_port, metrics_host)

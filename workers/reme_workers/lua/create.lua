@@ -1,5 +1,5 @@
 -- Accept a job, or find the one that its idempotency key means.
--- Returns {what, record}: new, existing, conflict, busy, too_many or full.
+-- Returns {what, record}: new, existing, conflict, busy, too_many, too_large or full.
 local kind, owner, content, digest = unpack(arguments, 1, 4)
 local start_within, timeout, retention, look_again = unpack(arguments, 5, 8)
 local from_acceptance, max_active, max_active_of_owner, max_bytes, idempotency = unpack(arguments, 9, 13)
@@ -21,7 +21,10 @@ end
 if max_active_of_owner ~= '' and redis.call('SCARD', active_of .. owner) >= tonumber(max_active_of_owner) then
   return {'too_many'}
 end
-if tonumber(redis.call('GET', stored_bytes) or 0) + #content > tonumber(max_bytes) then
+if BYTES_PER_JOB + #content > tonumber(max_bytes) then
+  return {'too_large'}
+end
+if excess(#content, tonumber(max_bytes)) > 0 then
   return {'full'}
 end
 
@@ -39,6 +42,9 @@ redis.call('ZADD', jobs, whole(now), job_id)
 redis.call('ZADD', jobs_of .. owner, whole(now), job_id)
 redis.call('ZADD', to_start, whole(start_before), job_id)
 redis.call('ZADD', unclaimed, whole(now + tonumber(look_again)), job_id)
+if from_acceptance == '1' then
+  redis.call('ZADD', deadlines, whole(now + tonumber(timeout)), job_id)
+end
 account(#content, owner)
 tell('queued', '{}')
 live_until(start_before + tonumber(timeout) + tonumber(retention) + MARGIN)

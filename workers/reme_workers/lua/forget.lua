@@ -3,11 +3,6 @@ local status = text('status')
 if not status or status == 'queued' or status == 'running' then
   return 0
 end
-local idempotency = text('idempotency')
-if idempotency and redis.call('HGET', idempotency, 'record') == record then
-  redis.call('DEL', idempotency)
-end
-leave_lists(text('owner'))
-redis.call('DEL', record, events, body, result, outcomes, tombstone)
-ring()
+remove()
+redis.call('DEL', tombstone)
 return 1

@@ -11,6 +11,9 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 -- How long the keys of a job outlive the last moment at which somebody could still need them.
 local MARGIN = 3600 * 1000
 
+-- What a job takes besides its request and its result: its record, its stream, its places on lists (as measured).
+local BYTES_PER_JOB = 7168
+
 local function whole(number)
   return string.format('%.0f', number)
 end
@@ -23,13 +26,14 @@ local function number(name)
   return tonumber(text(name))
 end
 
-local function ring()
-  redis.call('PUBLISH', channel, '')
+-- Wake whoever waits for this job; the words say what happened: the type of an event, and what it is about.
+local function ring(words)
+  redis.call('PUBLISH', channel, words)
 end
 
 local function tell(kind, data)
   redis.call('XADD', events, '*', 'type', kind, 'data', data)
-  ring()
+  ring(kind)
 end
 
 -- A key of several jobs expires with the last one of them.
@@ -53,16 +57,28 @@ local function live_until(at)
   redis.call('ZADD', expiries, whole(at), job_id)
 end
 
--- Note how many bytes of a job are kept; nil: it is gone.
+-- How many bytes are noted for a job.
+local function accounted(other)
+  local entry = redis.call('HGET', ledger, other)
+  return entry and tonumber(string.match(entry, '^%d+')) or 0
+end
+
+-- Note how many bytes of a request or result are kept; nil: the job is gone.
 local function account(bytes, owner)
-  local entry = redis.call('HGET', ledger, job_id)
-  local before = entry and tonumber(string.match(entry, '^%d+')) or 0
+  local after = bytes and bytes + BYTES_PER_JOB or 0
+  local change = after - accounted(job_id)
   if bytes then
-    redis.call('HSET', ledger, job_id, whole(bytes) .. ' ' .. owner)
+    redis.call('HSET', ledger, job_id, whole(after) .. ' ' .. owner)
   else
     redis.call('HDEL', ledger, job_id)
   end
-  redis.call('INCRBY', stored_bytes, whole((bytes or 0) - before))
+  redis.call('INCRBY', stored_bytes, whole(change))
+end
+
+-- By how much all jobs together would exceed a limit if this one had a request or result of so many bytes.
+local function excess(bytes, max_bytes)
+  local others = tonumber(redis.call('GET', stored_bytes) or 0) - accounted(job_id)
+  return others + BYTES_PER_JOB + bytes - max_bytes
 end
 
 local function leave_schedules()
@@ -114,4 +130,15 @@ local function leave_lists(owner)
     redis.call('SREM', active_of .. owner, job_id)
   end
   account(nil)
+end
+
+-- Remove a finished job; its tombstone is left to the caller.
+local function remove()
+  local idempotency = text('idempotency')
+  if idempotency and redis.call('HGET', idempotency, 'record') == record then
+    redis.call('DEL', idempotency)
+  end
+  leave_lists(text('owner'))
+  redis.call('DEL', record, events, body, result, outcomes)
+  ring('removed')
 end

@@ -3,6 +3,6 @@ local token, lease = unpack(arguments)
 if text('token') == token then
   redis.call('HDEL', record, 'token')
   redis.call('ZADD', leases, whole(now + tonumber(lease)), job_id)
-  ring()
+  ring('released')
 end
 return 1

@@ -1,6 +1,10 @@
 -- Decide whether a job has to be handed to a runner again, and when it is to be looked at next if nobody takes it.
 local lease, silent_after, longest_pause = unpack(arguments)
-if text('status') ~= 'running' then
+local status = text('status')
+if status == 'queued' then
+  return 0
+end
+if status ~= 'running' then
   redis.call('ZREM', leases, job_id)
   redis.call('ZREM', deadlines, job_id)
   return 0
