@@ -259,3 +259,34 @@ class OriginNotAllowedError(ReMeError):
     """The request was made by a web page that may not use the service."""
 
     code = "origin_not_allowed"
+
+
+class ArchiveError(ReMeError):
+    """An original could not be kept, or could not be read back."""
+
+    code = "archive_failed"
+
+
+class InvalidReferenceError(ArchiveError):
+    """A text that should be a reference into the archive is not one; nothing was looked up."""
+
+    code = "invalid_reference"
+
+
+class ReferenceNotFoundError(ArchiveError):
+    """The archive keeps nothing under this reference for this session; perhaps it does for another."""
+
+    code = "reference_not_found"
+
+
+class ArchiveDamagedError(ArchiveError):
+    """What the archive keeps is not what was once stored, so nothing of it is handed out."""
+
+    code = "archive_damaged"
+
+
+class ArchiveUnavailableError(ArchiveError):
+    """The place where originals are kept cannot be written or read just now."""
+
+    code = "archive_unavailable"
+    retryable = True

@@ -101,7 +101,9 @@ class ExecutionSettings(Settings):
     )
     max_active_jobs: Whole = Field(default=256, gt=0, description="Further jobs are answered 503 with Retry-After.")
     max_running_jobs: Whole = Field(default=32, gt=0, description="With local: jobs at once; the others are queued.")
-    max_stored_bytes: Whole = Field(default=1024**3, gt=0, description="Memory for requests and results together; in Redis, of the compressed ones.")
+    max_stored_bytes: Whole = Field(
+        default=1024**3, gt=0, description="Memory for requests and results together; in Redis, of the compressed ones."
+    )
     results_expire_after_seconds: Seconds = Field(default=3600, gt=0)
     start_within_seconds: Seconds = Field(default=300, gt=0, description="A job not started by then is timed_out.")
     lease_seconds: Seconds = Field(
