@@ -58,7 +58,7 @@ def test_the_wheel_holds_what_it_needs_and_nothing_else(wheel: Path) -> None:
         "py.typed",
     ):
         assert f"reme_compact/{needed}" in names
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"reme_compact"}
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"reme_compact", "reme_workers"}
 
 
 def test_the_package_comes_from_the_wheel(installed: Path, tmp_path: Path) -> None:
