@@ -81,7 +81,7 @@ class Publisher:
             with self._client.pipeline(transaction=False) as pipeline:
                 for key, batch in contents:
                     # Without the checks of `set`, which cost as much as all the rest.
-                    pipeline.execute_command("SET", content_key(job_id, key), pack_batch(batch), "PXAT", expire_at)
+                    pipeline.execute_command("SET", content_key(job_id, key), pack_batch(batch), "PXAT", expire_at)  # type: ignore[no-untyped-call]
                 pipeline.execute()
             self._send(SCORE_BATCHES, SCORES_QUEUE, [job_id, [key for key, _ in contents], until, at_once], expires)
 
