@@ -128,8 +128,8 @@ def _lines(storing: Storing, reading: Reading) -> list[str]:
         f"{storing.results} results of {storing.bytes_each} bytes, {len(storing.store_seconds)} rounds, medians",
         f"  written and synced file by file  {median(storing.plain_seconds):.2f} s",
         (
-            f"  stored                           {median(storing.store_seconds):.2f} s, {storing.times_plain:.2f} times, "
-            f"at most {_MOST_TIMES_PLAIN}: {verdict}"
+            f"  stored                           {median(storing.store_seconds):.2f} s, "
+            f"{storing.times_plain:.2f} times, at most {_MOST_TIMES_PLAIN}: {verdict}"
         ),
         f"  read back and checked            {median(storing.confirm_seconds):.2f} s",
         f"one piece of {reading.piece_chars} characters from an original of {reading.original_bytes} bytes",

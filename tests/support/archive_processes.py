@@ -24,7 +24,7 @@ CALLS_OF_ONE_RUN = 420
 
 def output_of(number: int, seed: int) -> str:
     """Return an output that a test can make again: small and large ones, some equal to those of other seeds."""
-    random = Random(number if number % 3 == 0 else f"{seed}/{number}")
+    random = Random(number if number % 3 == 0 else f"{seed}/{number}")  # noqa: S311 - test data
     return f"{number} grün " * random.choice([1, 40, 4_000, 30_000])
 
 
@@ -50,7 +50,7 @@ def die_at(count: int, *, half_written: bool) -> None:
             return deadly(name, real) if name in DEADLY_CALLS else real
 
     for module in (folders, filesystem, filesystem_writing, file_locks):
-        module.os = DeadlyCalls()  # type: ignore[assignment, attr-defined]
+        module.os = DeadlyCalls()  # type: ignore[attr-defined]
 
 
 def store_and_report(archive: Archive, session: Session, seed: int, report: int) -> None:
@@ -67,7 +67,7 @@ def store_and_report(archive: Archive, session: Session, seed: int, report: int)
 
 def kill_many(directory: str, runs: int, seed: int) -> None:
     """Fork a child for every run, which dies at a random call; all write to one archive and to standard output."""
-    random = Random(seed)
+    random = Random(seed)  # noqa: S311 - test data
     for run in range(runs):
         count, half_written = random.randrange(1, CALLS_OF_ONE_RUN), random.random() < 0.5
         child = os.fork()
@@ -84,7 +84,7 @@ def kill_many(directory: str, runs: int, seed: int) -> None:
 def store_many_times(directory: str, seed: int, rounds: int) -> None:
     """Store, confirm, take back some, delete some: what hosts do at the same time."""
     archive = Archive(FilesystemStorage(directory))
-    random = Random(seed)
+    random = Random(seed)  # noqa: S311 - test data
     for _ in range(rounds):
         numbers = random.sample(range(40), 6)
         session = Session(f"session {random.randrange(3)}")
