@@ -192,8 +192,7 @@ async def ended_in_time(cluster: Cluster, job_id: str, seconds: float) -> dict[s
     assert document.finished_at is not None
     took = (document.finished_at - document.started_at).total_seconds()
     print(f"total_timeout_seconds passed by {took - seconds:.3f} s")
-    # How much it is passed by is for a benchmark to say; a lease that lapses first would make it seconds.
-    assert took < seconds + 1
+    assert took < seconds + 0.25
     return answer
 
 

@@ -24,34 +24,40 @@ class Sweeping(Reading):
     took it for a while.
     """
 
-    _no_lapses_before = 0.0
+    _reachable_since = float("-inf")
 
     async def sweep(self) -> Sweep:
         """See `JobStore.sweep`.
 
-        After an outage nobody could renew, so leases are not taken for lapsed before everybody could: a lease after
-        the server answers this process again, and a lease after the server was started.
+        During an outage nobody could renew, so for a lease afterwards, whether the server was started then or could
+        only be reached again, a lease lapses only if it was renewed since.
         """
         had_outage, self._had_outage = self._had_outage, False
         seconds_up = await self._ask(self._seconds_up)
-        lease = self._limits.lease_seconds
         if had_outage or self._had_outage:
-            self._no_lapses_before = monotonic() + lease
-        # The server counts whole seconds, so one more.
-        may_lapse = monotonic() >= self._no_lapses_before and seconds_up >= lease + 1
+            self._reachable_since = monotonic()
+        seconds_reachable = min(seconds_up, monotonic() - self._reachable_since)
         due = await self._due()
         look_again = milliseconds(UNCLAIMED_AFTER_SECONDS)
         return Sweep(
             timed_out=await self._those_of(due.to_start, scripts.TIME_OUT, START_TIMEOUT),
-            lapsed=await self._lapsed(due) if may_lapse else [],
+            lapsed=await self._lapsed(due, seconds_reachable),
             late=await self._those_of(due.deadlines, scripts.REPORT_LATE),
             unclaimed=await self._those_of(due.unclaimed, scripts.REPORT_UNCLAIMED, look_again),
             removed=await self._tidy(due.expiries),
         )
 
-    async def _lapsed(self, due: Due) -> list[str]:
+    async def _lapsed(self, due: Due, seconds_reachable: float) -> list[str]:
         looked_at = dict.fromkeys([*due.leases, *due.deadlines])
-        arguments = (self._lease_milliseconds, self._silence_milliseconds, _LONGEST_PAUSE_MILLISECONDS)
+        # The server counts whole seconds, so one more.
+        everybody_could_renew = seconds_reachable >= self._limits.lease_seconds + 1
+        renewed_within = -1 if everybody_could_renew else milliseconds(seconds_reachable)
+        arguments = (
+            self._lease_milliseconds,
+            self._silence_milliseconds,
+            _LONGEST_PAUSE_MILLISECONDS,
+            renewed_within,
+        )
         return await self._those_of(looked_at, scripts.REPORT_LAPSED, *arguments)
 
     async def _those_of(self, job_ids: Iterable[str], script: Script, *arguments: str | bytes | float) -> list[str]:

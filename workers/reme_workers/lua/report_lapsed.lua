@@ -1,5 +1,6 @@
 -- Decide whether a job has to be handed to a runner again, and when it is to be looked at next if nobody takes it.
-local lease, silent_after, longest_pause = unpack(arguments)
+-- After an outage, only a lease that was renewed since, within so many milliseconds, can have lapsed; -1: any can.
+local lease, silent_after, longest_pause, renewed_within = unpack(arguments)
 local status = text('status')
 if status == 'queued' then
   return 0
@@ -7,6 +8,9 @@ end
 if status ~= 'running' then
   redis.call('ZREM', leases, job_id)
   redis.call('ZREM', deadlines, job_id)
+  return 0
+end
+if tonumber(renewed_within) >= 0 and number('renewed_at') < now - tonumber(renewed_within) then
   return 0
 end
 local due = tonumber(redis.call('ZSCORE', leases, job_id) or 0)
