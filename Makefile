@@ -35,7 +35,12 @@ demo: $(VENV)/.service
 	@echo '  README.md                      what a host must know before it applies a proposal'
 
 test: $(VENV)/.dev
+ifeq ($(ARGS),)
+	$(BIN)/pytest tests --numprocesses auto --maxprocesses 4 --dist worksteal
+	$(BIN)/pytest integration
+else
 	$(BIN)/pytest $(ARGS)
+endif
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from parameters import stable_name
 from pydantic import BaseModel
 
 from reme_compact.decision.answers import probability_of, usage_of
@@ -56,7 +57,7 @@ def test_a_number_from_0_to_1(value: Any) -> None:
         Decimal("NaN"),
         object(),
     ],
-    ids=repr,
+    ids=stable_name,
 )
 def test_anything_else_is_none(value: Any) -> None:
     for answer in _forms(value):
@@ -91,7 +92,7 @@ def test_another_kind_of_answer_is_none_even_with_a_probability(kind: Any) -> No
         SimpleNamespace(type="refusal", reason="no"),
         object(),
     ],
-    ids=repr,
+    ids=stable_name,
 )
 def test_an_answer_without_kind_or_probability_is_none(answer: Any) -> None:
     assert probability_of(answer) is None

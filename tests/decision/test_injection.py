@@ -6,6 +6,7 @@ from typing import Any
 from unittest.mock import AsyncMock, MagicMock
 
 import pytest
+from parameters import stable_name
 
 from reme_compact.decision.injection import accept_decision_model, describe
 from reme_compact.decision.protocol import DecisionResponse, OwnedDecisionModel
@@ -106,7 +107,7 @@ def test_anything_that_takes_a_state_and_questions_is_used_as_it_is(model: Any) 
         async_generator,
         len,
     ],
-    ids=str,
+    ids=stable_name,
 )
 def test_anything_else_is_a_type_error_that_says_what_is_expected(wrong: Any) -> None:
     with pytest.raises(TypeError, match=r"^as_decision_model must be 'local'.* model\(state, questions\)"):

@@ -15,6 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from fastapi import FastAPI
 from hypothesis import settings
 from schemathesis import Case
+from schemathesis.core.transport import Response
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from reme_compact.compaction.step import CompactContextStep
@@ -107,12 +108,20 @@ def has_blank_parameter(case: Case[Any]) -> bool:
     return any(value in ({}, []) or not str(value).strip() for value in (case.query or {}).values())
 
 
+def is_no_http(answer: Response) -> bool:
+    """Tell whether a header was made up that HTTP forbids: refused before anybody looks at the path or the key."""
+    return answer.status_code == 400 and answer.json()["code"] == "invalid_http"
+
+
 def check(case: Case[Any], address: str, jobs: list[str], headers: dict[str, str]) -> None:
     is_positive = case.meta is not None and case.meta.generation.mode.is_positive
     if is_positive and "job_id" in case.path_parameters:
         case.path_parameters["job_id"] = jobs[len(str(case.path_parameters["job_id"])) % len(jobs)]
     excluded: list[Any] = [positive_data_acceptance, *([negative_data_rejection] if has_blank_parameter(case) else [])]
-    answer = case.call_and_validate(base_url=address, headers=headers, excluded_checks=excluded)
+    answer = case.call(base_url=address, headers=headers)
+    if is_no_http(answer):
+        return
+    case.validate_response(answer, excluded_checks=excluded)
     if not is_positive or answer.status_code < 300:
         return
     problem = answer.json()
@@ -137,6 +146,8 @@ def test_with_a_key(case: Case[Any], guarded_address: str, guarded_jobs: list[st
 @settings(max_examples=5, deadline=None)
 def test_without_the_key_that_is_needed(case: Case[Any], guarded_address: str) -> None:
     answer = case.call(base_url=guarded_address)
+    if is_no_http(answer):
+        return
     if case.path != "/health":
         assert answer.status_code == 401
     case.validate_response(answer, excluded_checks=[positive_data_acceptance])

@@ -1,7 +1,7 @@
 """Scoring through the queue: the suite of every scorer, and what is done about lost workers and messages."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -11,6 +11,7 @@ from models import always
 from queue_stand_ins import Deployed, deployed
 from scorer_suite import ScorerSuite, answered, batches, score
 
+from reme_compact.decision.batching import Batch
 from reme_compact.jobs.clock import utc_now
 from reme_compact.jobs.identity import new_job_id
 from reme_compact.jobs.record import NewJob
@@ -29,7 +30,7 @@ async def running_job(it: Deployed) -> str:
 
 class TestQueueScorer(ScorerSuite):
     cancels_requests = False
-    reports_at_once = False
+    asked_ahead = 1
 
     @pytest.fixture(autouse=True)
     async def deployments(self) -> AsyncIterator[None]:
@@ -37,8 +38,12 @@ class TestQueueScorer(ScorerSuite):
             yield
 
     async def make_scorer(self, model: Any) -> Any:
-        it = await self._stack.enter_async_context(deployed(model))
-        return it.scorer_for(await running_job(it))
+        self._it = await self._stack.enter_async_context(deployed(model))
+        self._job_id = await running_job(self._it)
+        return self._it.scorer_for(self._job_id)
+
+    async def kept(self, asked: Sequence[Batch], reported: Sequence[Batch]) -> int:
+        return len(await self._it.store.outcomes(self._job_id, [batch.key() for batch in asked]))
 
 
 async def test_outcomes_are_recorded_once_by_whoever_brought_them() -> None:
