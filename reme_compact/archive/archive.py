@@ -173,9 +173,15 @@ class Archive:
         """Return everything that a session keeps, oldest first."""
         return envelopes_in(self.storage, session)
 
-    def unclaim(self, stored: Iterable[Stored]) -> Removals:
-        """Take back what one compaction stored and will not return, unless something else stored the same since."""
-        return unclaim(self.storage, stored)
+    def unclaim(self, stored: Iterable[Stored], *, with_texts: bool = True) -> Removals:
+        """Take back what one compaction stored and will not return, unless something else stored the same since.
+
+        Args:
+            stored: what it stored.
+            with_texts: remove texts that nobody claims any more, which takes a look at all claims there are; false:
+                leave that to `gc`.
+        """
+        return unclaim(self.storage, stored, with_texts=with_texts)
 
     def delete(self, session: Session, *, dry_run: bool = False) -> Removals:
         """Remove a session and what it alone keeps."""

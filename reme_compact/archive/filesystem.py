@@ -17,7 +17,7 @@ from reme_compact.archive.folders import (
 )
 from reme_compact.archive.names import TEMPORARY
 from reme_compact.archive.storage import NewObject, ObjectInfo
-from reme_compact.contract.errors import ArchiveError
+from reme_compact.contract.errors import ArchiveError, ArchiveUnavailableError
 
 _TEMPORARY = TEMPORARY.rstrip("/")
 
@@ -42,7 +42,8 @@ class FilesystemStorage:
     def __init__(self, directory: str | Path, *, threads: int = 8) -> None:
         self.directory = Path(directory).expanduser().absolute()
         self._threads = threads
-        with suppress(FileNotFoundError), self._root():
+        # What cannot be reached now may be there when it is needed.
+        with suppress(FileNotFoundError, ArchiveUnavailableError), self._root():
             pass
 
     def write(self, groups: Sequence[Sequence[NewObject]]) -> list[ArchiveError | bool]:

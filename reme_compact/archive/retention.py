@@ -90,10 +90,11 @@ def delete_session(storage: Storage, session: Session, *, dry_run: bool) -> Remo
     return Removals(tuple(removed), dry_run=False)
 
 
-def unclaim(storage: Storage, stored: Iterable[Stored]) -> Removals:
+def unclaim(storage: Storage, stored: Iterable[Stored], *, with_texts: bool = True) -> Removals:
     """Take back what one compaction stored, unless something else stored the same in the meantime.
 
-    Where other processes cannot be held off, nobody can tell that, and nothing is removed.
+    Where other processes cannot be held off, nobody can tell that, and nothing is removed. Whether a text is claimed
+    by nobody is known only after a look at all claims; without `with_texts` that is left to `collect`.
     """
     if not storage.excludes_others:
         return Removals((), dry_run=False)
@@ -104,6 +105,8 @@ def unclaim(storage: Storage, stored: Iterable[Stored]) -> Removals:
         names = [envelope_name(reference, entry.claim) for reference, entry in zip(references, own, strict=True)]
         removed += _described(storage, names, ABORTED)
         storage.delete(names)
+        if not with_texts:
+            return Removals(tuple(removed), dry_run=False)
         new_texts = {reference.sha256 for reference, entry in zip(references, own, strict=True) if entry.is_new_text}
         remaining = list(claims(storage))
         texts = _text_names(new_texts - {claim.sha256 for claim in remaining})

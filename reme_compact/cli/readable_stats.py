@@ -33,7 +33,7 @@ def _is_size(value: Any) -> bool:
 
 _SHAPES: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("errors", "warnings"), _is_list),
-    **dict.fromkeys(("details", "explanations", "protected_by", "token_counter"), _is_mapping),
+    **dict.fromkeys(("details", "explanations", "protected_by", "token_counter", "archived"), _is_mapping),
     **{f"{name}_{side}": _is_count for name in ("messages", "chars", "tokens") for side in ("before", "after")},
     **dict.fromkeys(("candidates", "asked", "requests"), _is_count),
     "elapsed_ms": _is_size,

@@ -9,10 +9,12 @@ from typing import Any
 
 from reme_compact.compaction.counter_choice import CounterChoice, describe_counter
 from reme_compact.compaction.counting import DraftCount, count_draft
+from reme_compact.compaction.originals import Originals
+from reme_compact.compaction.originals_choice import OriginalsChoice
 from reme_compact.compaction.plan import Plan, plan_compaction
 from reme_compact.compaction.progress import NoProgress, Progress
 from reme_compact.compaction.proposal import TokenCounts, build_answer
-from reme_compact.compaction.ranking import Application, apply_within_budget, rank_replacements
+from reme_compact.compaction.ranking import Application, apply_within_budget, droppable, rank_replacements
 from reme_compact.compaction.supervision import Supervision, supervised
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.result import Response
@@ -34,26 +36,29 @@ class _Prepared:
     draft: Draft
     counter: TokenCounter | None
     count: DraftCount | None
+    originals: Originals
 
 
 class Compactor:
-    """Makes proposals with one scorer and one choice of token counters.
+    """Makes proposals with one scorer, one choice of token counters and one of archives.
 
-    Pure work and the host's token counter run in a worker thread, one call at a time per compaction, so the event
-    loop stays free; the scorer is awaited on the loop. One instance may be used many times at once.
+    Pure work, the archive and the host's token counter run in a worker thread, one call at a time per compaction, so
+    the event loop stays free; the scorer is awaited on the loop. One instance may be used many times at once.
     """
 
-    def __init__(self, scorer: Scorer, counters: CounterChoice) -> None:
+    def __init__(self, scorer: Scorer, counters: CounterChoice, originals: OriginalsChoice | None = None) -> None:
         self._scorer = scorer
         self._counters = counters
+        self._originals = originals or OriginalsChoice()
 
     def check(self, request: CompactionRequest) -> None:
         """Refuse, before anything is done, what `compact` would refuse a validated request for.
 
         Raises:
-            InvalidRequestError: the request needs a token counter that there is not.
+            InvalidRequestError: the request needs a token counter or an archive that there is not.
         """
         self._counters.check(request)
+        self._originals.check(request)
 
     async def compact(
         self,
@@ -62,6 +67,7 @@ class Compactor:
         started: float | None = None,
         known: Mapping[str, BatchOutcome] | None = None,
         progress: Progress = _UNWATCHED,
+        owner: str = "",
     ) -> Response:
         """Propose a smaller history.
 
@@ -70,16 +76,18 @@ class Compactor:
             started: the time of the running event loop from which `total_timeout_seconds` counts; null: now.
             known: outcomes of an earlier attempt by `Batch.key()`; they are not asked for again.
             progress: is told how far it has come.
+            owner: who owns the session whose originals are archived; empty: nobody in particular.
 
         Raises:
-            InvalidRequestError: the request breaks the contract, or needs a token counter that there is not.
+            InvalidRequestError: the request breaks the contract, or needs a token counter or an archive that there is
+                not.
             TokenCounterError: the token counter failed.
             ConfigurationError: a registered token counter cannot be built, for instance for want of an extra.
         """
         loop = asyncio.get_running_loop()
         if started is None:
             started = loop.time()
-        prepared = await supervised(partial(self._prepare, get_request, started, loop.time))
+        prepared = await supervised(partial(self._prepare, get_request, started, loop.time, owner))
         plan = prepared.plan
         batches = plan.batches
         await progress.planned(candidates=len(plan.candidates), asked=plan.asked, batches=len(batches))
@@ -95,7 +103,11 @@ class Compactor:
             verdicts = collect_verdicts(batches, scoring)
             batches.clear()  # the evidence is not needed any more, and it is as large as the previews will be
         await progress.deciding()
-        answer = await supervised(partial(_finish, prepared, verdicts))
+        try:
+            answer = await supervised(partial(_finish, prepared, verdicts))
+        except asyncio.CancelledError:
+            prepared.originals.abandon()
+            raise
         stats = answer["stats"]
         stats["elapsed_ms"] = round((loop.time() - started) * 1000)
         _log.debug("Compaction: %s, %d candidates, %d asked", answer["reason"], stats["candidates"], stats["asked"])
@@ -106,26 +118,44 @@ class Compactor:
         get_request: Callable[[], CompactionRequest],
         started: float,
         now: Callable[[], float],
+        owner: str,
         check: Callable[[], None],
     ) -> _Prepared:
         request = get_request()
         deadline = started + request.options.total_timeout_seconds
         draft = Draft(request.messages)
         counter = self._counters.for_request(request)
+        originals = self._originals.for_request(request, owner)
         count = count_draft(counter, draft, check) if counter is not None else None
         budget = request.options.max_output_tokens
         fits = budget is not None and count is not None and count.total <= budget
         supervision = Supervision(check, lambda: now() >= deadline)
-        return _Prepared(plan_compaction(request, ask=not fits, supervision=supervision), draft, counter, count)
+        plan = plan_compaction(request, ask=not fits, references=originals.references, supervision=supervision)
+        return _Prepared(plan, draft, counter, count, originals)
 
 
 def _finish(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None]) -> dict[str, Any]:
+    originals = prepared.originals
+    try:
+        answer = _propose(prepared, verdicts, check)
+        originals.hand_over()
+    except BaseException:
+        originals.give_up()
+        raise
+    return answer
+
+
+def _propose(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None]) -> dict[str, Any]:
     plan, draft = prepared.plan, prepared.draft
     budget = plan.request.options.max_output_tokens
     before = prepared.count.total if prepared.count is not None else None
+    rules, warnings = prepared.originals.secure(droppable(plan, verdicts), check)
+    plan.protect(rules)
+    plan.warnings.extend(warnings)
     ranked = rank_replacements(plan, verdicts)
     count = prepared.count if budget is not None else None
     application = apply_within_budget(ranked, draft, count, budget, check)
+    prepared.originals.settle(application.applied)
     after = _tokens_after(prepared.count, application, check, has_budget=budget is not None)
     counter = describe_counter(prepared.counter) if prepared.counter is not None else None
     tokens = TokenCounts(before=before, after=after, budget=budget, counter=counter)

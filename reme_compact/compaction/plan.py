@@ -1,6 +1,6 @@
 """Everything that is known before the decision model is asked: pairs, protections, candidates, requests."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from reme_compact.compaction.supervision import UNSUPERVISED, Supervision
@@ -11,6 +11,7 @@ from reme_compact.decision.evidence import build_evidence_unit
 from reme_compact.history.pairs import Pairing, ToolCall, pair_tool_blocks
 from reme_compact.history.preview import is_certainly_shorter, is_shorter, preview_text
 from reme_compact.history.protection import Candidate, ProtectionRules, unmatched_names
+from reme_compact.history.recovery import SessionReferences
 from reme_compact.history.supersession import find_supersession
 
 _NAMED_AT_MOST = 10
@@ -60,6 +61,7 @@ class Plan:
         unobserved: per decision id, why a replacement was not asked about.
         warnings: what a host should look into.
         timed_out: the time was up before the decision requests were ready.
+        has_archive: results without a source ref are archived.
     """
 
     request: CompactionRequest
@@ -74,14 +76,37 @@ class Plan:
     unobserved: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     timed_out: bool = False
+    has_archive: bool = False
+
+    def protect(self, rules: Mapping[str, str]) -> None:
+        """Keep pairs after all, by the rules that are given per decision id."""
+        for decision_id, rule in rules.items():
+            self.protected[decision_id] = rule
+            self.candidates.pop(decision_id, None)
+            self.replacements.pop(decision_id, None)
 
 
-def plan_compaction(request: CompactionRequest, *, ask: bool, supervision: Supervision = UNSUPERVISED) -> Plan:
-    """Pair, protect and, when `ask` says that a decision is needed, pack the rest into decision requests."""
-    pairing = pair_tool_blocks(request.messages)
-    plan = Plan(request, pairing.calls)
+def plan_compaction(
+    request: CompactionRequest,
+    *,
+    ask: bool,
+    references: SessionReferences | None = None,
+    supervision: Supervision = UNSUPERVISED,
+) -> Plan:
+    """Pair, protect and, when `ask` says that a decision is needed, pack the rest into decision requests.
+
+    Args:
+        request: the request.
+        ask: whether a decision is needed.
+        references: to the archive of the request's session; null: it has none.
+        supervision: is asked again and again whether to go on.
+    """
+    # A host's source ref names a call by its id alone; the archive's references name contents.
+    may_go_by_place = (lambda call_id: call_id not in request.source_refs) if references is not None else _never
+    pairing = pair_tool_blocks(request.messages, may_go_by_place=may_go_by_place)
+    plan = Plan(request, pairing.calls, has_archive=references is not None)
     plan.warnings.extend(_warnings(request, pairing))
-    rules = ProtectionRules(request, pairing.calls)
+    rules = ProtectionRules(request, pairing.calls, references)
     for call in pairing.calls:
         supervision.check()
         found = rules.check(call)
@@ -98,6 +123,11 @@ def plan_compaction(request: CompactionRequest, *, ask: bool, supervision: Super
             plan.replacements[decision_id] = replacement
     _pack(plan, supervision)
     return plan
+
+
+def _never(call_id: str) -> bool:
+    del call_id
+    return False
 
 
 def _can_get_shorter(replacement: Replacement, preview_chars: int) -> bool:

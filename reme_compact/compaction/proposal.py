@@ -52,7 +52,7 @@ def build_answer(
 ) -> dict[str, Any]:
     """Return the `CompactionResult` as plain data; `stats.elapsed_ms` is left to who has a clock."""
     chars_before = history_chars(plan.request.messages, check)
-    applied = {replacement.candidate.call.id for replacement in application.applied}
+    applied = {replacement.candidate.call.id: replacement for replacement in application.applied}
     decisions: list[dict[str, Any]] = []
     details: dict[str, str] = dict(plan.protected)
     for call in plan.calls:
@@ -67,7 +67,9 @@ def build_answer(
                 "action": "preview" if call.id in applied else "keep",
                 "reason": reason,
                 "probability": verdict.probability if verdict else None,
-                "source_ref": plan.request.source_refs.get(call.call_id),
+                "source_ref": applied[call.id].candidate.source_ref
+                if call.id in applied
+                else plan.request.source_refs.get(call.call_id),
             }
         )
     changed = bool(applied)
@@ -147,7 +149,16 @@ def _stats(
             unit: verdict.explanation for unit, verdict in verdicts.by_unit.items() if verdict.explanation is not None
         },
         "token_counter": tokens.counter,
+        "archived": _archived(application) if plan.has_archive else None,
     }
+
+
+def _archived(application: Application) -> dict[str, int]:
+    """Return how much of what was replaced only the archive still holds whole."""
+    texts = [
+        replacement.candidate.text for replacement in application.applied if replacement.candidate.kept_by != "host"
+    ]
+    return {"results": len(texts), "chars": sum(map(len, texts))}
 
 
 def _decision_warnings(plan: Plan, verdicts: Verdicts) -> list[str]:

@@ -1,6 +1,6 @@
 """Which results to replace, in which order, and when to stop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from reme_compact.compaction.counting import DraftCount
@@ -23,19 +23,30 @@ class Application:
     reasons: dict[str, DecisionReason] = field(default_factory=dict)
 
 
+def droppable(plan: Plan, verdicts: Verdicts) -> list[Replacement]:
+    """Return the replacements that are clearly not needed, in the order of the history."""
+    return [replacement for _, replacement in _droppable(plan, verdicts)]
+
+
 def rank_replacements(plan: Plan, verdicts: Verdicts) -> list[Replacement]:
     """Return the replacements that are clearly not needed, least needed first.
 
     Equal probabilities go by larger saving, then by position in the history.
     """
-    ranked: list[tuple[float, int, int, Replacement]] = []
-    for position, (decision_id, replacement) in enumerate(plan.replacements.items()):
+    ranked = [
+        (probability, -replacement.saved_chars, position, replacement)
+        for position, (probability, replacement) in enumerate(_droppable(plan, verdicts))
+    ]
+    ranked.sort(key=lambda item: item[:3])
+    return [item[3] for item in ranked]
+
+
+def _droppable(plan: Plan, verdicts: Verdicts) -> Iterator[tuple[float, Replacement]]:
+    for decision_id, replacement in plan.replacements.items():
         verdict = verdicts.by_unit.get(decision_id)
         probability = verdict.probability if verdict else None
         if probability is not None and probability <= plan.request.options.drop_threshold:
-            ranked.append((probability, -replacement.saved_chars, position, replacement))
-    ranked.sort(key=lambda item: item[:3])
-    return [item[3] for item in ranked]
+            yield probability, replacement
 
 
 def apply_within_budget(

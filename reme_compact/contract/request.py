@@ -15,6 +15,12 @@ def _blank_is_absent(text: str | None) -> str | None:
     return text if text is not None and text.strip() else None
 
 
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must be a text that is not blank")
+    return text
+
+
 OptionalText: TypeAlias = Annotated[str | None, AfterValidator(_blank_is_absent)]
 
 
@@ -27,6 +33,16 @@ def _a_name(value: object) -> object:
 
 
 CounterName: TypeAlias = Annotated[str | None, BeforeValidator(_a_name), AfterValidator(_blank_is_absent)]
+
+
+class ArchiveTarget(BaseModel):
+    """Where in the archive the originals of a history are kept."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    session: Annotated[str, AfterValidator(_not_blank)] = Field(
+        description="What the host calls the agent's session; its originals are read back under it."
+    )
 
 
 class CompactionRequest(BaseModel):
@@ -53,6 +69,11 @@ class CompactionRequest(BaseModel):
     options: CompactionOptions = Field(default_factory=CompactionOptions)
     token_counter: CounterName = Field(
         default=None, description="Name of a registered token counter that measures max_output_tokens."
+    )
+
+    archive: ArchiveTarget | None = Field(
+        default=None,
+        description="Keep the originals of eligible results without a source ref in the archive, for this session.",
     )
 
     example: ClassVar[dict[str, Any]] = {

@@ -1,5 +1,7 @@
 """Find every tool call in a history and the one result that answers it."""
 
+import sys
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -7,6 +9,9 @@ from reme_compact.contract.messages import Block, Message
 
 Location: TypeAlias = tuple[int, int]
 """Position of a block: message index, block index."""
+
+_Result: TypeAlias = tuple[Location, Block]
+_END: Location = (sys.maxsize, 0)
 
 PairingRule: TypeAlias = Literal["result_missing", "ambiguous_id"]
 
@@ -55,14 +60,19 @@ class Pairing:
     unknown_types: list[str]
 
 
-def pair_tool_blocks(messages: list[Message]) -> Pairing:
+def pair_tool_blocks(messages: list[Message], *, may_go_by_place: Callable[[str], bool] = lambda _: False) -> Pairing:
     """Pair calls with results by id.
 
     An id that names more than one call or more than one result is ambiguous; a result that is absent, or stands
     before its call, is missing.
+
+    Args:
+        messages: the history.
+        may_go_by_place: tells of an id whether it may be used again. Then its calls and results are paired in their
+            order, if each call is answered before the id's next use.
     """
     calls: list[tuple[str, Location, Block]] = []
-    results: dict[str, list[tuple[Location, Block]]] = {}
+    results: dict[str, list[_Result]] = {}
     call_counts: dict[str, int] = {}
     blocks_without_id = 0
     unknown_types: dict[str, None] = {}
@@ -81,12 +91,42 @@ def pair_tool_blocks(messages: list[Message]) -> Pairing:
                 call_counts[block_id] = call_counts.get(block_id, 0) + 1
             else:
                 results.setdefault(block_id, []).append(((message_index, block_index), block))
+    reused = {call_id for call_id, count in call_counts.items() if count > 1 and may_go_by_place(call_id)}
+    results_by_place = _answers_by_place(calls, results, reused) if reused else {}
     paired = [
-        _pair(f"t{number}", call_id, at, call, results.get(call_id, []), call_counts[call_id])
+        _pair(
+            f"t{number}",
+            call_id,
+            at,
+            call,
+            results_by_place.get(at, results.get(call_id, [])),
+            1 if at in results_by_place else call_counts[call_id],
+        )
         for number, (call_id, at, call) in enumerate(calls, 1)
     ]
     orphans = [block_id for block_id in results if block_id not in call_counts]
     return Pairing(paired, orphans, blocks_without_id, list(unknown_types))
+
+
+def _answers_by_place(
+    calls: Iterable[tuple[str, Location, Block]], results: Mapping[str, list[_Result]], reused: Container[str]
+) -> dict[Location, list[_Result]]:
+    """Return, for each call of a reused id that is clearly answered or clearly the last, its one result or none."""
+    places: dict[str, list[Location]] = {}
+    for call_id, at, _ in calls:
+        if call_id in reused:
+            places.setdefault(call_id, []).append(at)
+    answers: dict[Location, list[_Result]] = {}
+    for call_id, called_at in places.items():
+        found = results.get(call_id, [])
+        used_again_at = [*called_at[1:], _END]
+        is_clear = len(found) >= len(called_at) - 1 and all(
+            at < result_at < next_at
+            for at, (result_at, _), next_at in zip(called_at, found, used_again_at, strict=False)
+        )
+        if is_clear and len(found) <= len(called_at):
+            answers.update((at, found[number : number + 1]) for number, at in enumerate(called_at))
+    return answers
 
 
 def _pair(
@@ -94,7 +134,7 @@ def _pair(
     call_id: str,
     call_at: Location,
     call: Block,
-    results: list[tuple[Location, Block]],
+    results: list[_Result],
     calls_with_id: int,
 ) -> ToolCall:
     if not results:

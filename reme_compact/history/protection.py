@@ -2,12 +2,19 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal
 
 from reme_compact.contract.messages import Message
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.history.pairs import Location, ToolCall
 from reme_compact.history.preview import is_preview, is_usable_source_ref
+from reme_compact.history.recovery import (
+    RECOVERED_PAIRS_KEPT,
+    RECOVERY_TOOL,
+    SessionReferences,
+    recovered_reference,
+)
 from reme_compact.history.text import result_text
 from reme_compact.history.tool_input import read_tool_input
 
@@ -22,7 +29,8 @@ class Candidate:
         tool: the tool's name.
         tool_input: the call's input.
         text: the result's text.
-        source_ref: under which the host keeps the original.
+        source_ref: under which the original is kept.
+        kept_by: the host; the archive, once it is stored; or the archive already, since it was read back from there.
     """
 
     call: ToolCall
@@ -31,12 +39,23 @@ class Candidate:
     tool_input: dict[str, Any]
     text: str
     source_ref: str
+    kept_by: Literal["host", "archive", "archive_already"] = "host"
 
 
 class ProtectionRules:
-    """The rules of one request, prepared so that checking a pair costs the same in any history."""
+    """The rules of one request, prepared so that checking a pair costs the same in any history.
 
-    def __init__(self, request: CompactionRequest, calls: list[ToolCall]) -> None:
+    Args:
+        request: the request.
+        calls: all tool calls of the history.
+        references: to the archive, for results without a source ref; null: there is none for this request.
+    """
+
+    def __init__(
+        self, request: CompactionRequest, calls: list[ToolCall], references: SessionReferences | None = None
+    ) -> None:
+        self._calls = calls
+        self._references = references
         self._source_refs = request.source_refs
         self._protected_call_ids = frozenset(request.protected_call_ids)
         self._eligible_tool_names = frozenset(request.eligible_tool_names)
@@ -60,32 +79,50 @@ class ProtectionRules:
         result, result_at = call.result, call.result_at
         if result is None or result_at is None:
             return call.pairing_rule or "result_missing"
-        rule = self._rule_of_place(call, result_at)
+        tool = call.call.get("name")
+        rule = self._rule_of_place(call, result_at) or self._rule_of_tool(call, tool) or _rule_of_state(call, result)
         if rule is not None:
             return rule
-        tool = call.call.get("name")
-        if not isinstance(tool, str) or tool not in self._eligible_tool_names:
-            return "tool_not_eligible"
-        if call.call.get("state") != "finished":
-            return "call_not_finished"
-        if result.get("state") != "success":
-            return "result_not_success"
-        if result.get("name") != tool:
-            return "name_mismatch"
         text = result_text(result)
         if text is None:
             return "not_text"
         tool_input = read_tool_input(call.call)
         if tool_input is None:
             return "invalid_input"
-        source_ref = self._source_refs.get(call.call_id)
-        if source_ref is None:
+        return self._candidate(Candidate(call, result_at, str(tool), tool_input, text, ""))
+
+    def _candidate(self, candidate: Candidate) -> str | Candidate:
+        """Say under which reference the original of a pair is kept, or the rule that protects it for want of one."""
+        source_ref = self._source_refs.get(candidate.call.call_id)
+        if source_ref is not None:
+            if not is_usable_source_ref(source_ref):
+                return "invalid_source_ref"
+            candidate.source_ref = source_ref
+        elif self._references is None:
             return "no_source_ref"
-        if not is_usable_source_ref(source_ref):
-            return "invalid_source_ref"
-        if is_preview(text):
+        if is_preview(candidate.text):
             return "already_compacted"
-        return Candidate(call, result_at, tool, tool_input, text, source_ref)
+        if source_ref is None and self._references is not None:
+            recovered = recovered_reference(candidate.tool, candidate.tool_input, self._references)
+            candidate.source_ref = recovered or self._references.to(candidate.text)
+            candidate.kept_by = "archive_already" if recovered else "archive"
+        return candidate
+
+    def _rule_of_tool(self, call: ToolCall, tool: Any) -> str | None:
+        """Apply the rules that look at the tool's name."""
+        if not isinstance(tool, str) or not self._is_eligible(tool):
+            return "tool_not_eligible"
+        if tool == RECOVERY_TOOL and call.id in self._last_pairs:
+            return "recently_recovered"
+        return None
+
+    @cached_property
+    def _last_pairs(self) -> frozenset[str]:
+        return _last_pairs(self._calls, RECOVERED_PAIRS_KEPT)
+
+    def _is_eligible(self, tool: str) -> bool:
+        # What was read back from the archive is there, whatever else the host lets go.
+        return tool in self._eligible_tool_names or (tool == RECOVERY_TOOL and self._references is not None)
 
     def _rule_of_place(self, call: ToolCall, result_at: Location) -> str | None:
         """Apply the rules that look at where a pair stands and what the host said about it."""
@@ -101,6 +138,17 @@ class ProtectionRules:
         if call.call_id in self._protected_call_ids:
             return "protected_call"
         return None
+
+
+def _rule_of_state(call: ToolCall, result: dict[str, Any]) -> str | None:
+    """Apply the rules that look at how the call ended."""
+    if call.call.get("state") != "finished":
+        return "call_not_finished"
+    if result.get("state") != "success":
+        return "result_not_success"
+    if result.get("name") != call.call.get("name"):
+        return "name_mismatch"
+    return None
 
 
 def unmatched_names(request: CompactionRequest, calls: list[ToolCall]) -> Iterator[tuple[str, list[str]]]:

@@ -9,6 +9,7 @@ from typing import Protocol, Self, cast
 
 from anyio import move_on_after, to_thread
 
+from reme_compact.archive.archive import Archive
 from reme_compact.compaction.step import CompactContextStep
 from reme_compact.contract.errors import ConfigurationError, MissingExtraError
 from reme_compact.contract.request import CompactionRequest
@@ -41,11 +42,15 @@ class Deployment(AbstractAsyncContextManager["Deployment"], Protocol):
     def runner(self) -> Runner:
         """Who runs them; entered and left by the deployment."""
 
+    @property
+    def archive(self) -> Archive | None:
+        """Where originals are kept; null: nowhere."""
+
     def check_request(self, request: CompactionRequest) -> None:
         """Refuse a validated request that this deployment could not work on.
 
         Raises:
-            InvalidRequestError: it needs a token counter that there is not.
+            InvalidRequestError: it needs a token counter or an archive that there is not.
         """
 
     async def last_decision_request(self) -> LastRequest | None:
@@ -138,8 +143,13 @@ class EmbeddedDeployment:
             raise _not_started()
         return self._step
 
+    @property
+    def archive(self) -> Archive | None:
+        """Where originals are kept."""
+        return self.step.archive
+
     def check_request(self, request: CompactionRequest) -> None:
-        """Refuse a request for which there is no token counter (see `Deployment`)."""
+        """Refuse a request for which there is no token counter or no archive (see `Deployment`)."""
         self.step.compactor.check(request)
 
     async def last_decision_request(self) -> LastRequest | None:

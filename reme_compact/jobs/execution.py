@@ -17,7 +17,7 @@ from reme_compact.decision.batching import Batch
 from reme_compact.decision.outcome import BatchOutcome
 from reme_compact.jobs.log_context import logging_for_job
 from reme_compact.jobs.observation import UNOBSERVED, JobObserver, RunEnd
-from reme_compact.jobs.record import Lease
+from reme_compact.jobs.record import Lease, session_owner
 from reme_compact.jobs.store import JobStore
 
 _RELEASE_SECONDS = 1.0
@@ -195,7 +195,13 @@ class _Execution:
 
     async def _propose(self, compactor: Compactor) -> list[bytes]:
         lease = self.lease
-        response = await compactor.compact(lambda: lease.request, started=self._began, known=lease.known, progress=self)
+        response = await compactor.compact(
+            lambda: lease.request,
+            started=self._began,
+            known=lease.known,
+            progress=self,
+            owner=session_owner(lease.owner),
+        )
         self.proposal = response.answer
         return await to_thread.run_sync(response_pieces, dict(response), abandon_on_cancel=True)
 

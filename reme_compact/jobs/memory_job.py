@@ -156,6 +156,7 @@ class MemoryJob:
             job_id=self.id,
             token=self.lease.token,
             attempt=self._attempts,
+            owner=self.owner,
             request=self._request_left(),
             running_seconds=max(0.0, (now - since).total_seconds()),
             known=dict(self._outcomes),

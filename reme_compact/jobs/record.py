@@ -59,6 +59,7 @@ class Lease:
         job_id: the job.
         token: proves the right; another start of the same job gets another one.
         attempt: 1 for the first start.
+        owner: name of the API key, or `ANONYMOUS`.
         request: what to do.
         running_seconds: how much of `total_timeout_seconds` has passed.
         known: outcomes of earlier attempts, by `Batch.key()`.
@@ -67,6 +68,7 @@ class Lease:
     job_id: str
     token: str
     attempt: int
+    owner: str
     request: CompactionRequest
     running_seconds: float = 0.0
     known: Mapping[str, BatchOutcome] = field(default_factory=dict)
@@ -74,3 +76,8 @@ class Lease:
 
 ANONYMOUS = "anonymous"
 """Owner of the jobs of a service without API keys."""
+
+
+def session_owner(owner: str) -> str:
+    """Return who owns the sessions in the archive that a job's owner names; empty: nobody in particular."""
+    return "" if owner == ANONYMOUS else owner

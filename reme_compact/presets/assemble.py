@@ -3,7 +3,10 @@
 from functools import cache, partial
 from typing import Any
 
+from reme_compact.archive.archive import Archive
+from reme_compact.archive.opening import storage_at
 from reme_compact.compaction.counter_choice import CounterChoice, TokenCounterFactory
+from reme_compact.compaction.originals_choice import OriginalsChoice
 from reme_compact.compaction.step import CompactContextStep
 from reme_compact.contract.errors import ConfigurationError
 from reme_compact.contract.validation import unknown_name
@@ -49,7 +52,36 @@ def assemble_job(preset: Preset, name: str) -> CompactContextStep:
         token_counters=_counter_factories(preset),
         default_token_counter=job.token_counter,
         owns_decision_model=True,
+        archive=assemble_archive(preset),
+        archive_session=preset.archive.session,
     )
+
+
+def assemble_archive(preset: Preset) -> Archive | None:
+    """Open the archive; nothing is written before something is stored. Null: the preset has none.
+
+    Raises:
+        ConfigurationError: there can be no archive at its place.
+        MissingExtraError: an optional dependency is missing.
+
+    """
+    settings = preset.archive
+    if settings.location is None:
+        if settings.session is not None:
+            raise ConfigurationError("archive.session needs archive.location, where the originals are kept.")
+        return None
+    return Archive(storage_at(settings.location, settings.options))
+
+
+def assemble_originals(preset: Preset) -> OriginalsChoice:
+    """Say where the originals of requests are kept.
+
+    Raises:
+        ConfigurationError: there can be no archive at its place.
+        MissingExtraError: an optional dependency is missing.
+
+    """
+    return OriginalsChoice(assemble_archive(preset), preset.archive.session)
 
 
 def assemble_counters(preset: Preset, name: str) -> CounterChoice:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
@@ -133,6 +133,21 @@ class BackgroundJobSettings(Settings):
     enabled: bool = True
 
 
+class ArchiveSettings(Settings):
+    """Where originals are kept, for requests with the key `archive`."""
+
+    location: Annotated[str | None, BlankIsAbsent] = Field(
+        default=None,
+        description="A directory, or a URL that fsspec knows (extra [archive]); null: there is no archive.",
+    )
+    session: Annotated[str | None, BlankIsAbsent] = Field(
+        default=None, description="Session of requests that name none; null: those use no archive."
+    )
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="For a URL, what its file system takes, such as credentials."
+    )
+
+
 class JobSettings(Settings):
     """One job that a caller can ask for, and the components it uses, by name."""
 
@@ -173,6 +188,7 @@ class Preset(Settings):
     service: ServiceSettings = Field(default_factory=ServiceSettings)
     execution: ExecutionSettings = Field(default_factory=ExecutionSettings)
     health: HealthSettings = Field(default_factory=HealthSettings)
+    archive: ArchiveSettings = Field(default_factory=ArchiveSettings)
     background: dict[str, BackgroundJobSettings] = Field(default_factory=dict)
     jobs: dict[str, JobSettings] = Field(default_factory=dict)
     components: ComponentSettings = Field(default_factory=ComponentSettings)

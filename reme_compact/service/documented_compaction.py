@@ -54,6 +54,7 @@ _EXAMPLE_STATS: dict[str, Any] = {
     "errors": [],
     "warnings": [],
     "token_counter": None,
+    "archived": None,
     "explanations": {},
 }
 

@@ -49,6 +49,7 @@ class Refusing:
     def __init__(self, store: JobStore) -> None:
         self.store = store
         self.runner = self
+        self.archive = None
         self.submitted = 0
 
     async def __aenter__(self) -> "Refusing":

@@ -94,9 +94,17 @@ def guarded_jobs(guarded_address: str) -> list[str]:
 def is_beyond_a_schema(path: str, case: Case[Any]) -> bool:
     """Tell whether a refusal is for something that a schema cannot say.
 
-    Which counters are registered, that a budget needs one, which cursors there are, and that 1.0 is no whole number.
+    Which counters are registered, whether there is an archive, that a budget needs a counter, which cursors there
+    are, and that 1.0 is no whole number.
     """
-    if path in {"token_counter", "options.max_output_tokens", "cursor", "header.Last-Event-ID"}:
+    if path in {
+        "token_counter",
+        "archive",
+        "archive.session",
+        "options.max_output_tokens",
+        "cursor",
+        "header.Last-Event-ID",
+    }:
         return True
     owner, _, name = path.partition(".")
     body: Any = case.body

@@ -48,6 +48,7 @@ class JobLeaseSuite(JobStoreBase):
         job_id = await self.queued(store)
         lease = await started(store, job_id)
         assert (lease.job_id, lease.attempt, lease.request, dict(lease.known)) == (job_id, 1, REQUEST, {})
+        assert lease.owner == "anna"
         assert lease.running_seconds == pytest.approx(0, abs=0.2)
         document = await store.get(job_id, "anna")
         assert document.status == "running"

@@ -4,13 +4,14 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
 
+from reme_compact.archive.archive import Archive
 from reme_compact.contract.errors import ConfigurationError
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.decision.health import LastRequest
 from reme_compact.jobs.clock import Clock, utc_now
 from reme_compact.jobs.deployment import JOB, store_limits
 from reme_compact.jobs.observation import UNOBSERVED, JobObserver
-from reme_compact.presets.assemble import assemble_counters
+from reme_compact.presets.assemble import assemble_counters, assemble_originals
 from reme_compact.presets.schema import Preset, missing_job
 from reme_workers.celery_app import build_celery_app
 from reme_workers.connection import connect_blocking
@@ -31,6 +32,7 @@ class DistributedDeployment:
         self._preset = preset
         self._observer = observer
         self._counters = assemble_counters(preset, JOB)
+        self._originals = assemble_originals(preset)
         self._exit = AsyncExitStack()
         self._store: RedisStore | None = None
         self._runner: CeleryRunner | None = None
@@ -80,9 +82,15 @@ class DistributedDeployment:
             raise _not_started()
         return self._runner
 
+    @property
+    def archive(self) -> Archive | None:
+        """Where workers keep originals."""
+        return self._originals.archive
+
     def check_request(self, request: CompactionRequest) -> None:
-        """Refuse a request for which there is no token counter (see `reme_compact.jobs.deployment.Deployment`)."""
+        """Refuse a request that the workers could not work on (see `reme_compact.jobs.deployment.Deployment`)."""
         self._counters.check(request)
+        self._originals.check(request)
 
     async def last_decision_request(self) -> LastRequest | None:
         """Return how the latest decision request of any worker ended; null if none did for a while.

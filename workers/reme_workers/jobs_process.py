@@ -14,7 +14,7 @@ from reme_compact.contract.exception_places import exception_places
 from reme_compact.jobs.deployment import JOB, store_limits
 from reme_compact.jobs.execution import execute
 from reme_compact.jobs.observation import JobObserver
-from reme_compact.presets.assemble import assemble_counters, assemble_job
+from reme_compact.presets.assemble import assemble_counters, assemble_job, assemble_originals
 from reme_compact.presets.schema import Preset
 from reme_workers.celery_app import build_celery_app
 from reme_workers.connection import connect_blocking
@@ -128,9 +128,10 @@ async def running_jobs_process(preset: Preset, name: str, observer: JobObserver)
         await warm_up(counters)
         if settings.scoring == "queue":
             queue = ScoringQueue(store, publisher)
+            originals = assemble_originals(preset)
 
             def compactor_for(job_id: str) -> Compactor:
-                return Compactor(QueueScorer(job_id, queue), counters)
+                return Compactor(QueueScorer(job_id, queue), counters, originals)
 
         else:
             step = await to_thread.run_sync(assemble_job, preset, JOB)

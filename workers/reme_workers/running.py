@@ -40,7 +40,7 @@ class Running(MakingRoom):
         )
         if answer is None:
             return None
-        attempt, milliseconds_before = answer
+        attempt, milliseconds_before, owner = answer
         read_at = monotonic()
         body = await self._fetch(self.keys.body(job_id))
         if body is None:  # Cancelled in between.
@@ -51,6 +51,7 @@ class Running(MakingRoom):
             job_id=job_id,
             token=token,
             attempt=attempt,
+            owner=owner.decode(),
             request=request,
             running_seconds=max(0.0, milliseconds_before / 1000) + monotonic() - read_at,
             known={key.decode(): outcome_of(stored) for key, stored in _items(outcomes)},

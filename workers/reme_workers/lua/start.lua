@@ -1,5 +1,5 @@
 -- Take the lease of a job that is queued, or running with a lease that nobody holds.
--- Returns {attempt, milliseconds that it has run}; nil: it must not be run.
+-- Returns {attempt, milliseconds that it has run, owner}; nil: it must not be run.
 local token, holder, lease, silent_after, start_timeout = unpack(arguments)
 
 local function running_since()
@@ -13,7 +13,7 @@ end
 if status == 'running' then
   if text('token') == token then
     -- Asked again because the answer got lost.
-    return {number('attempt'), now - running_since()}
+    return {number('attempt'), now - running_since(), text('owner')}
   end
   local is_held = text('token') and now < number('lease_until')
   if is_held and not is_silent_after_deadline(tonumber(silent_after)) then
@@ -35,4 +35,4 @@ redis.call('ZADD', leases, whole(lease_until), job_id)
 redis.call('ZADD', deadlines, whole(deadline), job_id)
 tell('started', '{"attempt":' .. whole(attempt) .. '}')
 live_until(math.max(now, deadline) + number('retention') + MARGIN)
-return {attempt, now - running_since()}
+return {attempt, now - running_since(), text('owner')}
