@@ -51,7 +51,7 @@ def build_answer(
     check: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Return the `CompactionResult` as plain data; `stats.elapsed_ms` is left to who has a clock."""
-    chars_before = history_chars(plan.request.messages, check)
+    chars_after = history_chars(draft.messages, check)
     applied = {replacement.candidate.call.id: replacement for replacement in application.applied}
     decisions: list[dict[str, Any]] = []
     details: dict[str, str] = dict(plan.protected)
@@ -80,7 +80,7 @@ def build_answer(
         "changed": changed,
         "reason": _result_reason(plan, changed=changed, budget_met=tokens.budget_met),
         "budget_met": tokens.budget_met,
-        "stats": _stats(plan, verdicts, application, tokens, details, chars_before),
+        "stats": _stats(plan, verdicts, application, tokens, details, chars_after),
     }
 
 
@@ -121,7 +121,7 @@ def _stats(
     application: Application,
     tokens: TokenCounts,
     details: dict[str, str],
-    chars_before: int,
+    chars_after: int,
 ) -> dict[str, Any]:
     chars_saved = sum(
         serialized_chars(_output_of(replacement.candidate.call.result)) - serialized_chars(replacement.preview)
@@ -130,8 +130,8 @@ def _stats(
     return {
         "messages_before": len(plan.request.messages),
         "messages_after": len(plan.request.messages),
-        "chars_before": chars_before,
-        "chars_after": chars_before - chars_saved,
+        "chars_before": chars_after + chars_saved,
+        "chars_after": chars_after,
         "tokens_before": tokens.before,
         "tokens_after": tokens.after,
         "candidates": len(plan.candidates),

@@ -6,6 +6,7 @@ Sizes are measured once per unit and only added up afterwards, so packing is lin
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from itertools import accumulate
 from typing import Any, cast
@@ -157,5 +158,10 @@ def divide(
 
 def _question_tokens(units: Sequence[dict[str, Any]]) -> int:
     """Estimate a question by that about the longest id: they differ in the digits of an id only."""
-    longest = max((unit["id"] for unit in units), key=len, default="")
-    return _QUESTION_FRAME + estimate_parts([orjson.dumps({"t": question_about(longest)})])[0]
+    longest = max((len(unit["id"]) for unit in units), default=0)
+    return _QUESTION_FRAME + _tokens_of_question(longest)
+
+
+@cache
+def _tokens_of_question(id_chars: int) -> int:
+    return estimate_parts([orjson.dumps({"t": question_about("t" + "9" * (id_chars - 1))})])[0]

@@ -1,6 +1,7 @@
 """Task context: what the agent is doing, bounded, for every decision request of one compaction."""
 
 from dataclasses import dataclass
+from functools import cache
 
 import orjson
 
@@ -14,7 +15,7 @@ from reme_compact.tokens.estimate import estimate_parts
 
 _COMMA = 1
 
-FRAME_TOKENS = 24
+FRAME_TOKENS = 32
 """Braces, commas and field names around the parts of a state that are measured one by one."""
 
 
@@ -44,22 +45,29 @@ def build_task_context(request: CompactionRequest) -> TaskContext | None:
         return None
     budget = request.options.max_state_tokens // 2
     state: State = {"instructions": INSTRUCTIONS}
+    tokens = FRAME_TOKENS + _instruction_tokens()
     limit = request.options.evidence_chars
     complete = True
     for field, text in (("goal", goal), ("next_action", next_action)):
         if text is not None:
-            state[field] = _fitting(without_lone_surrogates(text), limit, budget // 4)
+            state[field], cost = _fitting(without_lone_surrogates(text), limit, budget // 4)
+            tokens += cost
             complete = complete and len(state[field]) == len(text)
-    budget -= FRAME_TOKENS + estimate_parts([orjson.dumps(state)])[0]
-    chosen, dropped = _choose_texts(request, budget)
+    chosen, cost, dropped = _choose_texts(request, budget - tokens)
     state["task_context"] = [_entry(request.messages[index], text) for index, text in sorted(chosen.items())]
     state["task_context_complete"] = complete and not dropped
-    return TaskContext(state, FRAME_TOKENS + estimate_parts([orjson.dumps(state)])[0])
+    return TaskContext(state, tokens + cost)
 
 
-def _choose_texts(request: CompactionRequest, budget: int) -> tuple[dict[int, str], bool]:
-    """Take message texts while they fit, and tell whether anything was shortened or left out."""
+@cache
+def _instruction_tokens() -> int:
+    return estimate_parts([orjson.dumps(INSTRUCTIONS)])[0]
+
+
+def _choose_texts(request: CompactionRequest, budget: int) -> tuple[dict[int, str], int, bool]:
+    """Take message texts while they fit; return them, their tokens, and whether anything was shortened or left out."""
     chosen: dict[int, str] = {}
+    used = 0
     incomplete = False
     lasting, recent = _by_importance(request)
     texts = {index: without_lone_surrogates(message_text(request.messages[index])) for index in [*lasting, *recent]}
@@ -71,8 +79,8 @@ def _choose_texts(request: CompactionRequest, budget: int) -> tuple[dict[int, st
         if index in chosen or index not in shown:
             continue
         cost = _COMMA + costs[index]
-        if cost <= budget:
-            budget -= cost
+        if used + cost <= budget:
+            used += cost
             incomplete = incomplete or shown[index] is not texts[index]
             chosen[index] = shown[index]
             continue
@@ -80,7 +88,7 @@ def _choose_texts(request: CompactionRequest, budget: int) -> tuple[dict[int, st
         if position >= len(lasting):
             # What is older than the recent text that did not fit is left out with it.
             break
-    return chosen, incomplete
+    return chosen, used, incomplete
 
 
 def _entry(message: Message, text: str) -> dict[str, str]:
@@ -102,13 +110,14 @@ def _by_importance(request: CompactionRequest) -> tuple[list[int], list[int]]:
     return [0, *system, *meant], list(recent)
 
 
-def _fitting(text: str, limit: int, budget: int) -> str:
-    """Shorten a text until its estimate fits; the least shown is 16 characters."""
-    shown = excerpt(text, limit)
-    while limit > 16 and estimate_parts([orjson.dumps(shown)])[0] > budget:
-        limit = max(16, min(limit, len(shown)) // 2)
+def _fitting(text: str, limit: int, budget: int) -> tuple[str, int]:
+    """Shorten a text until its estimate fits, and return both; the least shown is 16 characters."""
+    while True:
         shown = excerpt(text, limit)
-    return shown
+        (tokens,) = estimate_parts([orjson.dumps(shown)])
+        if tokens <= budget or limit <= 16:
+            return shown, tokens
+        limit = max(16, min(limit, len(shown)) // 2)
 
 
 def _last_user_text(messages: list[Message]) -> str | None:
