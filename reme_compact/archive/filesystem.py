@@ -17,7 +17,7 @@ from reme_compact.archive.folders import (
 )
 from reme_compact.archive.names import TEMPORARY
 from reme_compact.archive.storage import NewObject, ObjectInfo
-from reme_compact.contract.errors import ArchiveError, ArchiveUnavailableError
+from reme_compact.contract.errors import ArchiveError, ArchiveUnavailableError, ConfigurationError
 
 _TEMPORARY = TEMPORARY.rstrip("/")
 
@@ -33,14 +33,19 @@ class FilesystemStorage:
         threads: how many files are written and synced at once.
 
     Raises:
-        ConfigurationError: others than this user can write to the directory.
+        ConfigurationError: others than this user can write to the directory, or `~` stands for nothing here.
 
     """
 
     excludes_others = True
 
     def __init__(self, directory: str | Path, *, threads: int = 8) -> None:
-        self.directory = Path(directory).expanduser().absolute()
+        try:
+            self.directory = Path(directory).expanduser().absolute()
+        except RuntimeError:
+            raise ConfigurationError(
+                "The archive's directory begins with ~, and this user has no home directory: name its whole path."
+            ) from None
         self._threads = threads
         # What cannot be reached now may be there when it is needed.
         with suppress(FileNotFoundError, ArchiveUnavailableError), self._root():

@@ -11,6 +11,7 @@ SESSIONS = "sessions/"
 TEMPORARY = "temporary/"
 
 _RECORD = "session.json"
+_UNFINISHED = re.compile(r"temporary/[0-9a-f]{32}")
 _TEXT = re.compile(r"blobs/(?P<shard>[0-9a-f]{2})/(?P<sha256>(?P=shard)[0-9a-f]{62})(?P<index>\.index)?")
 _OF_SESSION = re.compile(
     r"sessions/(?P<session_id>[0-9a-f]{32})/(?:session\.json|(?P<sha256>[0-9a-f]{64})\.(?P<claim>[0-9a-f]{32})\.json)"
@@ -55,6 +56,11 @@ def envelopes_of(reference: Reference) -> str:
 def envelope_name(reference: Reference, claim: str) -> str:
     """Return where one envelope is."""
     return f"{envelopes_of(reference)}{claim}.json"
+
+
+def is_unfinished(name: str) -> bool:
+    """Tell whether this is the name of a write that is under way or was interrupted."""
+    return _UNFINISHED.fullmatch(name) is not None
 
 
 def parse_name(name: str) -> Name | None:

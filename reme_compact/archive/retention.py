@@ -12,6 +12,7 @@ from reme_compact.archive.names import (
     envelope_name,
     folder_of,
     index_name,
+    is_unfinished,
     parse_name,
     record_name,
     text_name,
@@ -131,7 +132,9 @@ def _unclaimed(storage: Storage) -> Iterator[tuple[str, str]]:
         if text is not None and text.sha256 not in texts:
             yield name, UNCLAIMED
     for name in storage.list(TEMPORARY):
-        yield name, UNFINISHED
+        # A directory that is used for something else as well may hold a folder of this name.
+        if is_unfinished(name):
+            yield name, UNFINISHED
 
 
 def _aged(storage: Storage, candidates: dict[str, str], unchanged_since: float, *, dry_run: bool) -> Removals:

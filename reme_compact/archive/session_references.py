@@ -1,6 +1,7 @@
 """The references of one session, known before anything is written."""
 
-from reme_compact.archive.reference import Session, parse_reference, reference_to
+from reme_compact.archive.copied_reference import read_copied_reference
+from reme_compact.archive.reference import Session, reference_to
 from reme_compact.contract.errors import InvalidReferenceError
 
 
@@ -15,9 +16,10 @@ class OwnReferences:
         """Return the reference under which a text is found once it is stored."""
         return str(reference_to(self._session, text))
 
-    def opens(self, reference: str) -> bool:
-        """Tell whether a reference opens for this session."""
+    def copied(self, text: str) -> str | None:
+        """Return the reference to this session that stands in a text; null: there is none, or another's."""
         try:
-            return parse_reference(reference).session_id == self._id
+            reference = read_copied_reference(text)
         except InvalidReferenceError:
-            return False
+            return None
+        return str(reference) if reference.session_id == self._id else None

@@ -8,6 +8,10 @@ from reme_compact.cli.printable import shorten
 from reme_compact.cli.sent import option, says_nothing
 
 _APPLY = "archive each replaced original under its reference, then send answer.messages instead of yours"
+_APPLY_REST = "archive each replaced original whose reference is your own, then send answer.messages instead of yours"
+_APPLY_ARCHIVED = (
+    "send answer.messages instead of yours; `reme recover ref=REFERENCE` reads back what a preview's last line names"
+)
 _LEAVE = "send your history as it is"
 _KNOWN_BLOCKS = frozenset({"text", "thinking", "hint", "tool_call", "tool_result", "data"})
 _MOVABLE = frozenset({"recent", "tool_not_eligible", "no_source_ref", "invalid_source_ref"})
@@ -23,12 +27,22 @@ def next_step(result: Mapping[str, Any], request: Mapping[str, Any] | None = Non
 
     """
     changed, ways = bool(result.get("changed")), _ways(result, request)
-    deed = _APPLY if changed else _LEAVE if ways else f"{_LEAVE}; {_why_not(result)}"
+    deed = _deed(result) if changed else _LEAVE if ways else f"{_LEAVE}; {_why_not(result)}"
     if result.get("reason") == "budget_exceeded":
         usable = "the proposal is usable: " if changed else ""
         fit = "; or ".join(["raise options.max_output_tokens", *ways])
         return f"{usable}{deed}. It does not fit the budget{_figures(result, request)}. To make it fit: {fit}."
     return f"{deed}. To let more be replaced: {'; or '.join(ways)}." if ways and not changed else f"{deed}."
+
+
+def _deed(result: Mapping[str, Any]) -> str:
+    """Say what makes a changed history safe to use: whatever the archive does not keep, the host has to."""
+    archived = _stats(result).get("archived")
+    kept = archived.get("results") if isinstance(archived, Mapping) else 0
+    if not kept:
+        return _APPLY
+    replaced = sum(decision.get("action") == "preview" for decision in result.get("decisions") or ())
+    return _APPLY_ARCHIVED if kept == replaced else _APPLY_REST
 
 
 def _figures(result: Mapping[str, Any], request: Mapping[str, Any] | None) -> str:
@@ -85,7 +99,7 @@ def _obstacles(result: Mapping[str, Any], request: Mapping[str, Any] | None) -> 
         elif movable:
             rules.add("tool_not_eligible")
             tools = [tool for _, tool in movable]
-        if any(one.get("call_id") not in refs for one, _ in chosen or movable):
+        if not request.get("archive") and any(one.get("call_id") not in refs for one, _ in chosen or movable):
             rules.add("no_source_ref")
     remedies = [text for rule, text in _remedies(request or {}, tools).items() if rule in rules]
     return (
@@ -105,7 +119,7 @@ def _remedies(request: Mapping[str, Any], tools: Iterable[str]) -> dict[str, str
         if pairs is None
         else f"lower options.preserve_recent_pairs ({pairs})",
         "tool_not_eligible": f"name the tools whose results may be replaced in eligible_tool_names{here}",
-        "no_source_ref": "give each call a reference in source_refs",
+        "no_source_ref": "have the originals archived (archive.session=), or give each call a reference in source_refs",
         "invalid_source_ref": "write each reference in source_refs without control characters, and not blank",
     }
 

@@ -6,8 +6,8 @@ API_KEY = """\
 Usage: reme api_key [name=NAME] [key=-]
 
 Makes an API key, prints it once, and says what to put into the preset so that the service knows it. The service keeps
-a hash only. With any key configured, every request but GET /health needs one, each key sees only its own jobs, and
-the service may listen on addresses that other machines can reach.
+a hash only. With any key configured, every request but GET /health needs one, each key sees only its own jobs
+and reads back only its own originals, and the service may listen on addresses that other machines can reach.
 
 Examples:
 

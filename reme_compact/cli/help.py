@@ -35,6 +35,8 @@ COMMANDS: Mapping[str, str] = {
     "reme watch ID": "follow a job until it ends",
     "reme result ID": "show the proposal of a finished job",
     "reme cancel ID": "end a job",
+    "reme recover ref=REFERENCE [key=value ...]": "read back the original that a preview stands for",
+    "reme archive list|stat|delete|verify|gc": "look after the archive of originals",
     "reme worker role=jobs|scores": "run a worker of a distributed deployment",
     "reme api_key [name=NAME]": "make a key for callers of the service",
     "reme help [COMMAND]": "all keys, with types, defaults and meanings",

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from reme_compact.cli.api_key_help import api_key_help
+from reme_compact.cli.archive_help import archive_help, recover_help
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.help import compact_context_help, main_help, start_help
 from reme_compact.cli.job_help import (
@@ -33,6 +34,8 @@ _COMMANDS = {
     "watch": "reme_compact.cli.watch",
     "result": "reme_compact.cli.result",
     "cancel": "reme_compact.cli.cancel",
+    "recover": "reme_compact.cli.recover",
+    "archive": "reme_compact.cli.archive",
     "worker": "reme_compact.cli.worker",
     "api_key": "reme_compact.cli.api_key",
 }
@@ -44,6 +47,8 @@ _HELP = {
     "watch": watch_help,
     "result": result_help,
     "cancel": cancel_help,
+    "recover": recover_help,
+    "archive": archive_help,
     "worker": worker_help,
     "api_key": api_key_help,
 }
@@ -88,8 +93,11 @@ def _unknown_command(word: str) -> str:
         return f"there is no flag '{shown}' here; choose --help or --version"
     if "=" in word:
         return f"a command is missing before '{shown}=...'; choose one of {', '.join(_COMMANDS)}"
+    from reme_compact.cli.reference_words import is_reference  # noqa: PLC0415 - only for a mistake
     from reme_compact.cli.suggestions import looks_like_file, meant_by_file  # noqa: PLC0415 - only for a mistake
 
+    if is_reference(word):
+        return f"a command is missing before the reference; did you mean this?\n  reme recover {word}"
     name = word.removeprefix("@")
     if looks_like_file(name):
         meant = meant_by_file(name)

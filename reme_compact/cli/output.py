@@ -21,7 +21,7 @@ OUTPUTS: Mapping[Output, str] = {
     "messages": "the proposed messages alone, as JSON",
 }
 
-_FOR_PEOPLE = frozenset({"submit", "watch", "worker", "api_key"})
+_FOR_PEOPLE = frozenset({"submit", "watch", "worker", "api_key", "recover"})
 """Commands that write text, not JSON, also where standard output is no terminal."""
 
 _LONGEST_CODE = 60

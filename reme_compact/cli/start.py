@@ -33,6 +33,9 @@ START_KEYS: Mapping[str, str] = {
     "with the service; for a try-out of config=distributed",
 }
 _OF_THE_SERVICE = ("redis_url", "workers")
+_ALSO_IN_A_REQUEST = ("archive.session",)
+"""Settings of a preset that are also keys of a request, where they say the same of this one request."""
+
 _LIKELY_MEANT = {"host": "service.host", "port": "service.port", "timeout": "options.total_timeout_seconds"}
 
 
@@ -41,7 +44,12 @@ def run(words: Sequence[str]) -> ExitCode:
     known = {*START_KEYS, *Preset.model_fields, *request_keys(), WHOLE_REQUEST.name}
     assignments = read_words(words, known)
     own = call_values({key: value for key, value in assignments.items() if key in START_KEYS})
-    overrides = {key: value for key, value in assignments.items() if key.partition(".")[0] in Preset.model_fields}
+    of_request = _ALSO_IN_A_REQUEST if "job" in own else ()
+    overrides = {
+        key: value
+        for key, value in assignments.items()
+        if key.partition(".")[0] in Preset.model_fields and key not in of_request
+    }
     request = {key: value for key, value in assignments.items() if key not in own and key not in overrides}
     for key in request:
         if key in _LIKELY_MEANT:

@@ -84,9 +84,16 @@ class Originals:
 
     def settle(self, applied: Iterable[Replacement]) -> None:
         """Give up the claim to what was stored and is not replaced; what is left behind costs room, nothing else."""
-        rest = dict(self._stored)
-        for replacement in applied:
-            rest.pop(replacement.candidate.call.id, None)
+        candidates = [replacement.candidate for replacement in applied]
+        own = [self._stored[candidate.call.id] for candidate in candidates if candidate.call.id in self._stored]
+        # Calls that share id and output share a claim; and what was read back needs any claim to its original.
+        claims = {(stored.reference, stored.claim) for stored in own}
+        read_back = {candidate.source_ref for candidate in candidates if candidate.kept_by == "archive_already"}
+        rest = {
+            decision_id: stored
+            for decision_id, stored in self._stored.items()
+            if (stored.reference, stored.claim) not in claims and stored.reference not in read_back
+        }
         self._unclaim(rest.values(), with_texts=False)
         for decision_id in rest:
             del self._stored[decision_id]

@@ -28,8 +28,7 @@ class OriginalsChoice:
     def __init__(
         self, archive: Archive | str | None = None, session: str | None = None, resolve: Resolve | None = None
     ) -> None:
-        given: object = resolve
-        if given is not None and (not callable(given) or inspect.iscoroutinefunction(given)):
+        if resolve is not None and not _is_synchronous(resolve):
             raise TypeError("resolve must be a synchronous function that takes a source ref and returns a bool.")
         if session is not None and archive is None:
             raise TypeError("archive_session needs an archive: pass archive=... as well.")
@@ -64,3 +63,9 @@ class OriginalsChoice:
         name = request.archive.session if request.archive is not None else self._session
         session = Session(name, owner) if name is not None and self.archive is not None else None
         return Originals(self.archive, session, self._resolve)
+
+
+def _is_synchronous(resolve: object) -> bool:
+    if not callable(resolve) or inspect.iscoroutinefunction(resolve):
+        return False
+    return not inspect.iscoroutinefunction(type(resolve).__call__)

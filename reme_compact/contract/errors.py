@@ -93,6 +93,12 @@ class RequestTooLargeError(ReMeError):
     code = "request_too_large"
 
 
+class InvalidProposalError(ReMeError):
+    """The proposal would break a rule of the history's provider that the history itself keeps; it is not returned."""
+
+    code = "invalid_proposal"
+
+
 class TokenCounterError(ReMeError):
     """A token counter raised, or returned something that is not a count."""
 
@@ -265,6 +271,12 @@ class ArchiveError(ReMeError):
     """An original could not be kept, or could not be read back."""
 
     code = "archive_failed"
+
+
+class NoArchiveError(ArchiveError):
+    """No archive is configured here, so nothing can be read back."""
+
+    code = "no_archive"
 
 
 class InvalidReferenceError(ArchiveError):

@@ -110,7 +110,7 @@ class ProtectionRules:
 
     def _rule_of_tool(self, call: ToolCall, tool: Any) -> str | None:
         """Apply the rules that look at the tool's name."""
-        if not isinstance(tool, str) or not self._is_eligible(tool):
+        if not isinstance(tool, str) or not self._is_eligible(call, tool):
             return "tool_not_eligible"
         if tool == RECOVERY_TOOL and call.id in self._last_pairs:
             return "recently_recovered"
@@ -120,9 +120,14 @@ class ProtectionRules:
     def _last_pairs(self) -> frozenset[str]:
         return _last_pairs(self._calls, RECOVERED_PAIRS_KEPT)
 
-    def _is_eligible(self, tool: str) -> bool:
+    def _is_eligible(self, call: ToolCall, tool: str) -> bool:
+        if tool in self._eligible_tool_names:
+            return True
         # What was read back from the archive is there, whatever else the host lets go.
-        return tool in self._eligible_tool_names or (tool == RECOVERY_TOOL and self._references is not None)
+        tool_input = read_tool_input(call.call) if tool == RECOVERY_TOOL else None
+        if tool_input is None or self._references is None:
+            return False
+        return recovered_reference(tool, tool_input, self._references) is not None
 
     def _rule_of_place(self, call: ToolCall, result_at: Location) -> str | None:
         """Apply the rules that look at where a pair stands and what the host said about it."""

@@ -18,11 +18,14 @@ class SessionReferences(Protocol):
     def to(self, text: str) -> str:
         """Return the reference under which a text is found once it is kept."""
 
-    def opens(self, reference: str) -> bool:
-        """Tell whether a reference is one of this session's, whether or not anything is kept under it."""
+    def copied(self, text: str) -> str | None:
+        """Return the reference of this session that an agent copied, perhaps with the words around it; null: none.
+
+        Whether anything is kept under it is another question.
+        """
 
 
 def recovered_reference(tool: str, tool_input: dict[str, Any], references: SessionReferences) -> str | None:
     """Return the reference that a call of the recovery tool read back; null: it is no such call."""
     reference = tool_input.get(REFERENCE_INPUT) if tool == RECOVERY_TOOL else None
-    return reference if isinstance(reference, str) and references.opens(reference) else None
+    return references.copied(reference) if isinstance(reference, str) else None

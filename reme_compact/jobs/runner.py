@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol, TypeAlias
 
-Part: TypeAlias = Literal["store", "jobs_worker", "scores_worker", "decision_model"]
+Part: TypeAlias = Literal["store", "jobs_worker", "scores_worker", "decision_model", "archive"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from starlette.middleware import Middleware
 
 from reme_compact.jobs.clock import Clock, utc_now
 from reme_compact.jobs.deployment import build_deployment
+from reme_compact.jobs.observation import Observers
 from reme_compact.presets.load import load_preset
 from reme_compact.presets.schema import Preset
 from reme_compact.service.background import run_again_and_again
@@ -93,7 +94,8 @@ class _Application(FastAPI):
 async def _running(state: ServiceState, metrics: ServiceMetrics) -> AsyncIterator[None]:
     """Own the deployment and the background jobs while the application runs."""
     async with AsyncExitStack() as stack:
-        observer = await stack.enter_async_context(observing(state.preset.service, metrics))
+        watching = await stack.enter_async_context(observing(state.preset.service, metrics))
+        observer = Observers(watching, state.archive_health)
         build = partial(build_deployment, state.preset, state.step, clock=state.clock, observer=observer)
         # May import Celery: the event loop must stay free to see a signal.
         deployment = await anyio.to_thread.run_sync(build)

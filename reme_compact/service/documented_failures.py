@@ -19,6 +19,8 @@ _EXAMPLES: tuple[ReMeError, ...] = (
     errors.UnauthorizedError("This service needs an API key. Send it as the header Authorization: Bearer KEY."),
     errors.OriginNotAllowedError("A web page from elsewhere may not use this service."),
     errors.JobNotFoundError("There is no such job."),
+    errors.NoArchiveError("This service keeps no originals; its preset has no archive.location."),
+    errors.ReferenceNotFoundError("The archive keeps nothing under this reference for this session."),
     errors.RequestTimeoutError("The body did not arrive within 30 s (service.request_read_seconds)."),
     errors.JobNotFinishedError("The job is running; it has no result yet. Ask again later."),
     errors.JobCancelledError("The job was cancelled, so it has no result."),
@@ -29,13 +31,16 @@ _EXAMPLES: tuple[ReMeError, ...] = (
     errors.InvalidRequestError(
         [{"path": "options.drop_treshold", "message": "unknown key; did you mean 'drop_threshold'?"}]
     ),
+    errors.InvalidReferenceError("This is not a reference into the archive."),
     errors.TokenCounterError("The token counter 'o200k_base' failed: ValueError."),
     errors.MissingExtraError("The token counter 'o200k_base'", "tokenizers"),
     errors.IdempotencyConflictError("The Idempotency-Key was used before, with another request."),
     errors.TooManyJobsError("The API key has as many unfinished jobs as it may. Try again when one is finished."),
+    errors.ArchiveDamagedError("An original in the archive is damaged."),
     errors.TooBusyError("The service already works on 64 requests, its limit. Try again shortly."),
     errors.StorageFullError("The service keeps as many bytes as it may. Try again later."),
     errors.StoreUnavailableError("The record of jobs cannot be reached. Try again shortly."),
+    errors.ArchiveUnavailableError("The archive's directory cannot be used: Input/output error."),
     errors.ServiceStoppingError(),
     errors.StartTimeoutError("The job was not started within 300 s; nothing was asked."),
 )
@@ -72,6 +77,15 @@ ANY_JOB: tuple[type[ReMeError], ...] = (
     errors.ServiceStoppingError,
 )
 """Raised when a job is looked for."""
+
+ANY_ORIGINAL: tuple[type[ReMeError], ...] = (
+    errors.NoArchiveError,
+    errors.InvalidReferenceError,
+    errors.ReferenceNotFoundError,
+    errors.ArchiveDamagedError,
+    errors.ArchiveUnavailableError,
+)
+"""Raised when an original is read back."""
 
 ADMISSION: tuple[type[ReMeError], ...] = (
     errors.IdempotencyConflictError,

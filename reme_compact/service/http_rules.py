@@ -7,6 +7,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from reme_compact.service.problems import problem_of_http
 
 _ESCAPED_SLASH = b"%2f"
+_REFERENCES = b"/archive/"
 
 
 class HeadLikeGet:
@@ -35,14 +36,22 @@ class HeadLikeGet:
 
 
 class LiteralSlashes:
-    """ASGI middleware that does not take an escaped slash for a separator: no path of ours holds one."""
+    """ASGI middleware that does not take an escaped slash for a separator.
+
+    Only references hold slashes that a client may escape, and whatever follows `/archive/` is read as one of those.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
-        if scope["type"] == "http" and _ESCAPED_SLASH in scope.get("raw_path", b"").lower():
+        if scope["type"] == "http" and _has_escaped_slash(scope):
             await problem_of_http(HTTPStatus.NOT_FOUND, "", None)(scope, receive, send)
         else:
             await self._app(scope, receive, send)
+
+
+def _has_escaped_slash(scope: Scope) -> bool:
+    path: bytes = scope.get("raw_path", b"").removeprefix(scope.get("root_path", "").encode())
+    return _ESCAPED_SLASH in path.lower() and not path.startswith(_REFERENCES)

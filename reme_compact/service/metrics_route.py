@@ -26,7 +26,7 @@ def metrics_route(state: ServiceState, metrics: ServiceMetrics) -> APIRouter:
         deployment = state.deployment
         accept = request.headers.get("accept", "")
         text, media_type = await metrics.exposition(
-            deployment.store, deployment.runner, accept, missing=partial(missing_parts, deployment)
+            deployment.store, deployment.runner, accept, missing=partial(missing_parts, state)
         )
         return Response(text, media_type=media_type)
 

@@ -63,6 +63,7 @@ STATUS_AND_TITLE: dict[type[ReMeError], tuple[HTTPStatus, str]] = {
     errors.UnsupportedMediaTypeError: (HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "The body is not plain JSON"),
     errors.HostNotAllowedError: (HTTPStatus.MISDIRECTED_REQUEST, "The host is not served here"),
     errors.InvalidRequestError: (HTTPStatus(422), "The request breaks the contract"),
+    errors.InvalidProposalError: (HTTPStatus(500), "The proposal would not be valid"),
     errors.TokenCounterError: (HTTPStatus(422), "The token counter failed"),
     errors.MissingExtraError: (HTTPStatus(422), "The service lacks an optional dependency"),
     errors.IdempotencyConflictError: (HTTPStatus(422), "The idempotency key belongs to another request"),
@@ -76,6 +77,7 @@ STATUS_AND_TITLE: dict[type[ReMeError], tuple[HTTPStatus, str]] = {
     errors.StorageFullError: (HTTPStatus.SERVICE_UNAVAILABLE, "The service has no room for another job"),
     errors.StoreUnavailableError: (HTTPStatus.SERVICE_UNAVAILABLE, "The record of jobs cannot be reached"),
     errors.ArchiveError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The archive failed"),
+    errors.NoArchiveError: (HTTPStatus.NOT_FOUND, "The service has no archive"),
     errors.InvalidReferenceError: (HTTPStatus(422), "The reference is none of the archive's"),
     errors.ReferenceNotFoundError: (HTTPStatus.NOT_FOUND, "There is no such original"),
     errors.ArchiveDamagedError: (HTTPStatus.INTERNAL_SERVER_ERROR, "The original is damaged"),
@@ -93,6 +95,7 @@ _WORTH_ANOTHER_TRY = (
     errors.TooManyJobsError,
     errors.StorageFullError,
     errors.StoreUnavailableError,
+    errors.ArchiveUnavailableError,
     errors.ServiceStoppingError,
     errors.JobNotFinishedError,
 )

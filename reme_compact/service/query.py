@@ -1,4 +1,4 @@
-"""The queries of `/jobs`: read, checked and described in the words of every other message."""
+"""Queries: read, checked and described in the words of every other message."""
 
 import re
 from typing import Annotated, Any, TypeVar, get_args
@@ -6,12 +6,13 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from starlette.requests import Request
 
+from reme_compact.archive.pieces import DEFAULT_PIECE_CHARS, MOST_PIECE_CHARS
 from reme_compact.contract.errors import FieldProblem, InvalidRequestError
 from reme_compact.contract.job import JobStatus
 from reme_compact.contract.validation import problems_of, short
 
 _STATUSES: tuple[str, ...] = get_args(JobStatus)
-_DIGITS = re.compile(r"-?[0-9]{1,9}")
+_DIGITS = re.compile(r"-?[0-9]{1,15}")
 
 _Query = TypeVar("_Query", bound=BaseModel)
 
@@ -40,6 +41,21 @@ class PageQuery(BaseModel):
     ] = Field(default=None, description="Only jobs with this status.")
     cursor: str = Field(default="", description="`next_cursor` of the page before; blank: the newest jobs.")
     limit: Annotated[int, BeforeValidator(_whole)] = Field(default=20, ge=1, le=100, description="Jobs at most.")
+
+
+class PieceQuery(BaseModel):
+    """Which piece of an original to read."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    offset: Annotated[int, BeforeValidator(_whole)] = Field(
+        default=0,
+        ge=0,
+        description="Where the piece begins, in characters (code points): 0, or `next_offset` of the piece before.",
+    )
+    max_chars: Annotated[int, BeforeValidator(_whole)] = Field(
+        default=DEFAULT_PIECE_CHARS, ge=1, le=MOST_PIECE_CHARS, description="Characters at most."
+    )
 
 
 class SubmissionQuery(BaseModel):
@@ -72,12 +88,12 @@ def read_query(request: Request, model: type[_Query]) -> _Query:
     names = [name for name, _ in given]
     twice = sorted({name for name in names if names.count(name) > 1 and name in model.model_fields})
     if twice:
-        raise InvalidRequestError([_problem(short(name), "must be given only once") for name in twice])
+        raise InvalidRequestError([query_problem(short(name), "must be given only once") for name in twice])
     try:
         return model.model_validate(dict(given))
     except ValidationError as error:
         problems = problems_of(error, model)
-        raise InvalidRequestError([_problem(found["path"], found["message"]) for found in problems]) from None
+        raise InvalidRequestError([query_problem(found["path"], found["message"]) for found in problems]) from None
 
 
 def query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:
@@ -103,5 +119,6 @@ def _without_nulls(properties: dict[str, dict[str, Any]]) -> dict[str, dict[str,
     }
 
 
-def _problem(name: str, message: str) -> FieldProblem:
+def query_problem(name: str, message: str) -> FieldProblem:
+    """Say what is wrong with a key of a query; blank: with the query."""
     return {"path": f"query.{name}" if name else "query", "message": message}

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from reme_compact.contract.errors import StoreUnavailableError
 from reme_compact.decision.health import LastRequest
-from reme_compact.jobs.deployment import Deployment
+from reme_compact.jobs.deployment import Deployment, EmbeddedDeployment
 from reme_compact.jobs.runner import MissingPart, Part
 from reme_compact.service.problems import FourFields
 from reme_compact.service.state import ServiceState
@@ -68,7 +68,7 @@ async def readiness(state: ServiceState) -> Readiness:
     """Judge readiness by the parts that jobs need, and by the latest decision request if there was one lately."""
     deployment = state.deployment
     try:
-        missing = await missing_parts(deployment)
+        missing = await missing_parts(state)
         last = await deployment.last_decision_request()
     except StoreUnavailableError as error:
         missing, last = [MissingPart("store", error.message)], None
@@ -80,15 +80,24 @@ async def readiness(state: ServiceState) -> Readiness:
     )
 
 
-async def missing_parts(deployment: Deployment) -> list[MissingPart]:
+async def missing_parts(state: ServiceState) -> list[MissingPart]:
     """Return each part without which jobs are not run, or keep everything.
 
     Raises:
         StoreUnavailableError: the store cannot be reached, so nothing else is known.
     """
+    deployment = state.deployment
     missing = await deployment.runner.missing()
     if any(found.part == "store" for found in missing):
         return missing
+    missing = await _with_decision_model(deployment, missing)
+    # Workers archive by themselves, and perhaps from where this process can only read.
+    archive = deployment.archive if isinstance(deployment, EmbeddedDeployment) else None
+    problem = await state.archive_health.problem(archive) if archive is not None else None
+    return missing if problem is None else [*missing, MissingPart("archive", problem)]
+
+
+async def _with_decision_model(deployment: Deployment, missing: list[MissingPart]) -> list[MissingPart]:
     last = await deployment.last_decision_request()
     if last is None or last.worked or any(found.part == "decision_model" for found in missing):
         return missing

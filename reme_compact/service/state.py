@@ -12,6 +12,7 @@ from reme_compact.contract.errors import ConfigurationError, ServiceStoppingErro
 from reme_compact.jobs.clock import Clock
 from reme_compact.jobs.deployment import Deployment, EmbeddedDeployment
 from reme_compact.presets.schema import Preset
+from reme_compact.service.archive_health import ArchiveHealth
 from reme_compact.service.authentication import KEY_IN_SCOPE, NOBODY, ApiKey
 from reme_compact.service.slots import Slots
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from reme_compact.compaction.step import CompactContextStep
 
 PING_SECONDS = 15.0
+
+_ARCHIVE_THREADS = 8
 
 
 @dataclass(slots=True)
@@ -32,6 +35,9 @@ class ServiceState:
         ready_deployment: where jobs are kept and run; null until the application was started.
         slots: limits the requests whose bodies are read and answers awaited at once.
         waiting_slots: limits the requests that wait for jobs which go on without them, and the streams of events.
+        archive_slots: limits the requests that read originals back at once.
+        archive_threads: limits how many of those are being read; the others wait for one.
+        archive_health: tells whether originals can be kept.
         stopping: is set as soon as the service is told to stop; null until the application was started.
         ping_seconds: how often a stream of events shows that it is alive; replaced in tests.
 
@@ -43,6 +49,9 @@ class ServiceState:
     ready_deployment: Deployment | None = None
     slots: Slots = field(init=False)
     waiting_slots: Slots = field(init=False)
+    archive_slots: Slots = field(init=False)
+    archive_threads: anyio.CapacityLimiter = field(init=False)
+    archive_health: ArchiveHealth = field(init=False)
     stopping: anyio.Event | None = None
     ping_seconds: float = PING_SECONDS
     _reading: set[anyio.CancelScope] = field(default_factory=set)
@@ -50,6 +59,10 @@ class ServiceState:
     def __post_init__(self) -> None:
         self.slots = Slots(self.preset.service.max_active_requests)
         self.waiting_slots = Slots(self.preset.service.max_waiting_requests, "service.max_waiting_requests")
+        # Apart from the others: a place that is slow to read must not keep out those who do not need it.
+        self.archive_slots = Slots(self.preset.service.max_active_requests)
+        self.archive_threads = anyio.CapacityLimiter(_ARCHIVE_THREADS)
+        self.archive_health = ArchiveHealth(is_always_used=self.preset.archive.session is not None, clock=self.clock)
 
     @property
     def deployment(self) -> Deployment:

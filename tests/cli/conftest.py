@@ -22,8 +22,9 @@ REME = Path(sys.executable).with_name("reme")
 
 @pytest.fixture(autouse=True)
 def quiet_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Work in an empty folder, with no decision model configured and a terminal of known size."""
+    """Work in an empty folder, with an archive below it, no decision model configured and a terminal of known size."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REME_ARCHIVE", str(tmp_path / "archive"))
     for name in ("API_KEY", "NAME", "BASE_URL", "BACKEND"):
         monkeypatch.delenv(f"DECISION_MODEL_{name}", raising=False)
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR", "REME_API_KEY"):
@@ -45,11 +46,12 @@ def reme() -> Callable[..., subprocess.CompletedProcess[bytes]]:
 @pytest.fixture(scope="session")
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the service as a user would, on a free port, and stop it with Ctrl-C."""
+    folder = tmp_path_factory.mktemp("service")
     with subprocess.Popen(  # noqa: S603 - our own program
         [REME, "start", "config=decision_compaction", "service.port=0", "service.log_format=json"],
         stderr=subprocess.PIPE,
-        cwd=tmp_path_factory.mktemp("service"),
-        env={**os.environ, "DECISION_MODEL_BACKEND": "local"},
+        cwd=folder,
+        env={**os.environ, "DECISION_MODEL_BACKEND": "local", "REME_ARCHIVE": str(folder / "archive")},
     ) as process:
         assert process.stderr is not None
         started = (json.loads(line) for line in process.stderr)

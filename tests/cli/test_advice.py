@@ -45,6 +45,27 @@ def test_a_smaller_history_is_archived_then_sent() -> None:
 
 
 @pytest.mark.parametrize(
+    ("archived", "advised"),
+    [
+        (2, "send answer.messages instead of yours; `reme recover ref=REFERENCE` reads back what a preview's last"),
+        (1, "archive each replaced original whose reference is your own, then send answer.messages"),
+        (0, "archive each replaced original under its reference, then"),
+    ],
+)
+def test_what_the_archive_keeps_is_not_left_to_the_host(archived: int, advised: str) -> None:
+    result = proposal("low_relevance", "low_relevance", changed=True, stats={"archived": {"results": archived}})
+    for decision in result["decisions"]:
+        decision["action"] = "preview"
+    assert next_step(result, TOLD).startswith(advised)
+
+
+def test_with_an_archive_no_source_refs_are_asked_for() -> None:
+    result = proposal("tool_not_eligible!", reason="no_candidates")
+    assert "source_refs" in next_step(result, TOLD)
+    assert "source_refs" not in next_step(result, {**TOLD, "archive": {"session": "demo"}})
+
+
+@pytest.mark.parametrize(
     ("request_sent", "advised", "unwanted"),
     [
         ({}, "pass goal= and next_action=", None),

@@ -4,12 +4,15 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from reme_compact.cli.archive import KEYS as ARCHIVE_COMMAND_KEYS
+from reme_compact.cli.archive_help import archive_help, recover_help
 from reme_compact.cli.cancel import CANCEL_KEYS
 from reme_compact.cli.exit_codes import MEANINGS, ExitCode
 from reme_compact.cli.help import compact_context_help, main_help, paste_example, start_help
 from reme_compact.cli.job_help import cancel_help, jobs_help, result_help, submit_help, watch_help, worker_help
 from reme_compact.cli.jobs import JOBS_KEYS
 from reme_compact.cli.main import _COMMANDS, _HELP, main
+from reme_compact.cli.recover import RECOVER_KEYS
 from reme_compact.cli.result import RESULT_KEYS
 from reme_compact.cli.start import START_KEYS
 from reme_compact.cli.submit import SUBMIT_KEYS
@@ -112,6 +115,10 @@ def test_lines_fit_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         (["result", "--help"], result_help),
         (["cancel", "--help"], cancel_help),
         (["worker", "role=jobs", "--help"], worker_help),
+        (["help", "recover"], recover_help),
+        (["recover", "all=true", "-h"], recover_help),
+        (["help", "archive"], archive_help),
+        (["archive", "gc", "--help"], archive_help),
     ],
 )
 def test_help_is_found_in_every_usual_way(
@@ -139,8 +146,10 @@ def test_every_command_is_listed_and_has_help() -> None:
         (result_help(), RESULT_KEYS),
         (cancel_help(), CANCEL_KEYS),
         (worker_help(), WORKER_KEYS),
+        (recover_help(), RECOVER_KEYS),
+        (archive_help(), ARCHIVE_COMMAND_KEYS),
     ],
-    ids=["start", "submit", "jobs", "watch", "result", "cancel", "worker"],
+    ids=["start", "submit", "jobs", "watch", "result", "cancel", "worker", "recover", "archive"],
 )
 def test_every_key_of_a_command_is_explained(text: str, keys: Mapping[str, str]) -> None:
     words = " ".join(text.split())
@@ -150,7 +159,7 @@ def test_every_key_of_a_command_is_explained(text: str, keys: Mapping[str, str])
 
 
 def test_the_help_says_where_the_api_key_comes_from() -> None:
-    for text in (submit_help(), jobs_help(), watch_help(), result_help(), cancel_help()):
+    for text in (submit_help(), jobs_help(), watch_help(), result_help(), cancel_help(), recover_help()):
         assert "REME_API_KEY" in text
 
 

@@ -36,6 +36,8 @@ async def unchanged(request: CompactionRequest) -> Response:
 class ScriptedStep:
     """Answers with whatever a test lets it do."""
 
+    archive = None
+
     def __init__(self, run: Run = unchanged) -> None:
         self.health = DecisionModelHealth()
         self.closed = False

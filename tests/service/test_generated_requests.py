@@ -18,6 +18,10 @@ from schemathesis import Case
 from schemathesis.core.transport import Response
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
+from reme_compact.archive.archive import Archive
+from reme_compact.archive.filesystem import FilesystemStorage
+from reme_compact.archive.reference import Session, reference_to
+from reme_compact.archive.storing import NewEntry
 from reme_compact.compaction.step import CompactContextStep
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.decision.protocol import BinaryAnswer, DecisionResponse
@@ -28,6 +32,7 @@ from reme_compact.service.server import Server
 SECRET = "reme_secret"
 WITH_KEY = {"Authorization": f"Bearer {SECRET}"}
 KEY = ApiKeySettings(sha256=hashlib.sha256(SECRET.encode()).hexdigest())
+SESSION, ORIGINAL = "travel", "one line of many\n" * 2_000
 GUARDED = Preset(service=ServiceSettings(api_keys={"agent": KEY}))
 
 
@@ -39,13 +44,24 @@ def broken(_: Any) -> int:
     raise ValueError
 
 
-def new_app(preset: Preset) -> FastAPI:
-    step = CompactContextStep(as_decision_model=half_needed, token_counters={"broken": lambda: broken})
-    return create_app(preset, step)
+def new_app(preset: Preset, archive: Archive | None = None) -> FastAPI:
+    counters = {"broken": lambda: broken}
+    return create_app(
+        preset, CompactContextStep(as_decision_model=half_needed, token_counters=counters, archive=archive)
+    )
 
 
 OPEN_SCHEMA = schemathesis.openapi.from_dict(copy.deepcopy(new_app(Preset()).openapi()))
 GUARDED_SCHEMA = schemathesis.openapi.from_dict(copy.deepcopy(new_app(GUARDED).openapi()))
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Archive:
+    """Keep the same original for requests without keys and for the key."""
+    kept = Archive(FilesystemStorage(tmp_path_factory.mktemp("archive")))
+    for owner in ("", "agent"):
+        kept.store(Session(SESSION, owner), NewEntry("call_1", "read_file", ORIGINAL))
+    return kept
 
 
 @contextlib.asynccontextmanager
@@ -59,14 +75,16 @@ async def serving(app: FastAPI) -> AsyncIterator[str]:
 
 
 @pytest.fixture(scope="module")
-def open_address() -> Iterator[str]:
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serving(new_app(Preset()))) as address:
+def open_address(archive: Archive) -> Iterator[str]:
+    app = new_app(Preset(), archive)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serving(app)) as address:
         yield address
 
 
 @pytest.fixture(scope="module")
-def guarded_address() -> Iterator[str]:
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serving(new_app(GUARDED))) as address:
+def guarded_address(archive: Archive) -> Iterator[str]:
+    app = new_app(GUARDED, archive)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(serving(app)) as address:
         yield address
 
 
@@ -94,15 +112,15 @@ def guarded_jobs(guarded_address: str) -> list[str]:
 def is_beyond_a_schema(path: str, case: Case[Any]) -> bool:
     """Tell whether a refusal is for something that a schema cannot say.
 
-    Which counters are registered, whether there is an archive, that a budget needs a counter, which cursors there
-    are, and that 1.0 is no whole number.
+    Which counters are registered, that a budget needs one, which cursors there are, where an original ends, which
+    texts are blank, and that 1.0 is no whole number.
     """
     if path in {
         "token_counter",
-        "archive",
         "archive.session",
         "options.max_output_tokens",
         "cursor",
+        "query.offset",
         "header.Last-Event-ID",
     }:
         return True
@@ -125,6 +143,9 @@ def check(case: Case[Any], address: str, jobs: list[str], headers: dict[str, str
     is_positive = case.meta is not None and case.meta.generation.mode.is_positive
     if is_positive and "job_id" in case.path_parameters:
         case.path_parameters["job_id"] = jobs[len(str(case.path_parameters["job_id"])) % len(jobs)]
+    if is_positive and "content" in case.path_parameters:
+        reference = reference_to(Session(SESSION, "agent" if headers else ""), ORIGINAL)
+        case.path_parameters.update(session_id=reference.session_id, content=reference.sha256)
     excluded: list[Any] = [positive_data_acceptance, *([negative_data_rejection] if has_blank_parameter(case) else [])]
     answer = case.call(base_url=address, headers=headers)
     if is_no_http(answer):

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -16,6 +17,7 @@ from reme_compact.contract.request import CompactionRequest
 from reme_compact.decision.protocol import BinaryAnswer, DecisionResponse
 from reme_compact.presets.schema import ApiKeySettings, Preset, ServiceSettings
 from reme_compact.service.app import create_app
+from reme_compact.service.documented_archive import OriginalPiece
 from reme_compact.service.documented_compaction import CompactionResponse
 from reme_compact.service.problems import MEDIA_TYPE, Problem
 
@@ -83,6 +85,7 @@ def test_every_failure_is_a_problem_with_an_example_of_each_code() -> None:
         ("/jobs/{job_id}", "delete", {200, 401, 403, 404, 410, 421, 500, 503}),
         ("/jobs/{job_id}/result", "get", {200, 401, 404, 409, 410, 421, 422, 500, 503, 504}),
         ("/jobs/{job_id}/events", "get", {200, 401, 404, 410, 421, 422, 500, 503}),
+        ("/archive/{session_id}/{content}", "get", {200, 401, 404, 421, 422, 500, 503}),
     ],
 )
 def test_every_answer_of_a_path_is_described(path: str, method: str, statuses: set[int]) -> None:
@@ -114,6 +117,22 @@ def test_the_stream_of_events_and_the_headers_are_described() -> None:
     assert submit["responses"]["202"]["content"]["application/json"]["schema"] == {
         "$ref": "#/components/schemas/JobDocument"
     }
+
+
+def test_reading_an_original_back_is_described_with_an_example() -> None:
+    read = DOCUMENT["paths"]["/archive/{session_id}/{content}"]["get"]
+    limits = {parameter["name"]: parameter["schema"] for parameter in read["parameters"]}
+    assert set(limits) == {"session_id", "content", "offset", "max_chars"}
+    assert limits["offset"] == {"type": "integer", "minimum": 0, "default": 0}
+    assert limits["max_chars"] == {"type": "integer", "minimum": 1, "maximum": 16_384, "default": 8_192}
+    content = read["responses"]["200"]["content"]["application/json"]
+    assert content["schema"] == {"$ref": "#/components/schemas/OriginalPiece"}
+    example = OriginalPiece.model_validate(content["example"])
+    assert len(example.text) == example.next_offset
+    assert re.fullmatch(f"archive/{limits['session_id']['pattern'][1:-1]}/[0-9a-f]{{64}}", example.ref)
+    codes = set(read["responses"]["404"]["content"][MEDIA_TYPE]["examples"])
+    assert codes == {"no_archive", "reference_not_found"}
+    assert [path for path in DOCUMENT["paths"] if path.startswith("/archive")] == ["/archive/{session_id}/{content}"]
 
 
 def test_options_are_described_with_their_limits() -> None:

@@ -16,6 +16,8 @@ from reme_compact.contract.errors import (
     ReferenceNotFoundError,
 )
 
+LEFT = "0123456789abcdef" * 2
+
 
 class RemovalSuite(ArchiveSuiteBase):
     def test_gc_removes_only_what_no_session_claims(self, archive: Archive, storage: Storage) -> None:
@@ -23,7 +25,8 @@ class RemovalSuite(ArchiveSuiteBase):
         lost = archive.store(ANNA, entry("lost"))
         empty = Session("empty")
         emptied = archive.store(empty, entry("emptied"))
-        self.put(storage, f"{TEMPORARY}left", b"half")
+        self.put(storage, f"{TEMPORARY}{LEFT}", b"half")
+        self.put(storage, f"{TEMPORARY}holiday.jpg", b"not the archive's")
         with storage.removing():
             for one in (lost, emptied):
                 storage.delete([envelope_name(parse_reference(one.reference), one.claim)])
@@ -33,7 +36,7 @@ class RemovalSuite(ArchiveSuiteBase):
             text_name(parse_reference(lost.reference).sha256): UNCLAIMED,
             text_name(parse_reference(emptied.reference).sha256): UNCLAIMED,
             record_name(empty.id): EMPTY_SESSION,
-            f"{TEMPORARY}left": UNFINISHED,
+            f"{TEMPORARY}{LEFT}": UNFINISHED,
         }
         assert {removal.name: removal.reason for removal in looked.removed} == expected
         later = Archive(storage, clock=lambda: datetime.now(UTC) + timedelta(days=2))
@@ -42,13 +45,14 @@ class RemovalSuite(ArchiveSuiteBase):
         assert done.bytes == looked.bytes > 0
         assert archive.original(kept.reference, ANNA) == LONG
         assert later.gc().removed == ()
+        assert storage.read(f"{TEMPORARY}holiday.jpg") == b"not the archive's"
         assert archive.verify().damages == ()
 
     def test_gc_lets_young_objects_be(self, archive: Archive, storage: Storage) -> None:
-        self.put(storage, f"{TEMPORARY}writing", b"half")
+        self.put(storage, f"{TEMPORARY}{LEFT}", b"half")
         found = archive.gc(older_than_seconds=3600)
         assert (found.removed, found.too_young) == ((), 1)
-        assert storage.read(f"{TEMPORARY}writing") == b"half"
+        assert storage.read(f"{TEMPORARY}{LEFT}") == b"half"
 
     def test_gc_wants_a_sensible_age(self, archive: Archive) -> None:
         for age in (-1.0, float("nan")):

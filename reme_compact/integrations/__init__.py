@@ -1,0 +1,1 @@
+"""What plugs reme-compact into agent frameworks; each module needs the framework that it is named after."""
