@@ -14,7 +14,13 @@ from reme_compact.compaction.originals_choice import OriginalsChoice
 from reme_compact.compaction.plan import Plan, plan_compaction
 from reme_compact.compaction.progress import NoProgress, Progress
 from reme_compact.compaction.proposal import TokenCounts, build_answer
-from reme_compact.compaction.ranking import Application, apply_within_budget, droppable, rank_replacements
+from reme_compact.compaction.ranking import (
+    Application,
+    apply_within_budget,
+    droppable,
+    rank_replacements,
+    take_back,
+)
 from reme_compact.compaction.supervision import Supervision, supervised
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.result import Response
@@ -22,6 +28,9 @@ from reme_compact.decision.outcome import BatchOutcome
 from reme_compact.decision.scorer import Scorer, collect_verdicts
 from reme_compact.decision.verdicts import Verdicts
 from reme_compact.history.draft import Draft
+from reme_compact.history.formats.foreign_draft import draft_of
+from reme_compact.history.formats.gate import check_proposal
+from reme_compact.history.formats.opening import OpenedHistory, open_history
 from reme_compact.tokens.counters import TokenCounter
 
 _log = logging.getLogger(__name__)
@@ -32,6 +41,7 @@ _UNWATCHED = NoProgress()
 class _Prepared:
     """A compaction up to the point where the decision model is asked."""
 
+    history: OpenedHistory
     plan: Plan
     draft: Draft
     counter: TokenCounter | None
@@ -55,8 +65,10 @@ class Compactor:
         """Refuse, before anything is done, what `compact` would refuse a validated request for.
 
         Raises:
-            InvalidRequestError: the request needs a token counter or an archive that there is not.
+            InvalidRequestError: the request needs a token counter or an archive that there is not, or its messages are
+                not what their format allows.
         """
+        open_history(request)
         self._counters.check(request)
         self._originals.check(request)
 
@@ -123,15 +135,18 @@ class Compactor:
     ) -> _Prepared:
         request = get_request()
         deadline = started + request.options.total_timeout_seconds
-        draft = Draft(request.messages)
+        history = open_history(request)
+        draft = draft_of(history)
         counter = self._counters.for_request(request)
         originals = self._originals.for_request(request, owner)
         count = count_draft(counter, draft, check) if counter is not None else None
         budget = request.options.max_output_tokens
         fits = budget is not None and count is not None and count.total <= budget
         supervision = Supervision(check, lambda: now() >= deadline)
+        if not history.is_own_view:
+            request = request.model_copy(update={"messages": history.view})
         plan = plan_compaction(request, ask=not fits, references=originals.references, supervision=supervision)
-        return _Prepared(plan, draft, counter, count, originals)
+        return _Prepared(history, plan, draft, counter, count, originals)
 
 
 def _finish(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None]) -> dict[str, Any]:
@@ -155,11 +170,24 @@ def _propose(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None])
     ranked = rank_replacements(plan, verdicts)
     count = prepared.count if budget is not None else None
     application = apply_within_budget(ranked, draft, count, budget, check)
-    prepared.originals.settle(application.applied)
     after = _tokens_after(prepared.count, application, check, has_budget=budget is not None)
+    if _saves_too_little(plan.request.options.min_saved_tokens, before, after):
+        application = take_back(application, draft)
+        after = before
+    prepared.originals.settle(application.applied)
+    texts = {replacement.candidate.result_at: replacement.preview for replacement in application.applied}
+    check_proposal(prepared.history, draft.messages, texts)
     counter = describe_counter(prepared.counter) if prepared.counter is not None else None
-    tokens = TokenCounts(before=before, after=after, budget=budget, counter=counter)
-    return build_answer(plan, verdicts, application, draft, tokens, check)
+    first = min((message for message, _ in texts), default=None)
+    from_first = prepared.count.tokens_from(first) if prepared.count is not None and first is not None else None
+    tokens = TokenCounts(before, after, budget, counter, from_first_change=from_first)
+    answer = build_answer(plan, verdicts, application, draft, tokens, check)
+    answer["stats"]["format"] = prepared.history.format.name
+    return answer
+
+
+def _saves_too_little(minimum: int | None, before: int | None, after: int | None) -> bool:
+    return minimum is not None and before is not None and after is not None and before - after < minimum
 
 
 def _tokens_after(

@@ -58,7 +58,7 @@ class CounterChoice:
         name = self._name_for(request)
         if name is not None:
             return self._registered[name]()
-        return self._own if request.options.max_output_tokens is not None else None
+        return self._own if _option_to_count(request) is not None else None
 
     def _name_for(self, request: CompactionRequest) -> str | None:
         """Return the registered counter that serves a request; null: the host's own, or none."""
@@ -71,9 +71,9 @@ class CounterChoice:
             return name
         if name is not None:
             raise _refused("token_counter", self._unknown(name))
-        if request.options.max_output_tokens is not None:
+        if (option := _option_to_count(request)) is not None:
             message = "needs a token counter: construct the step with token_counter=..., or name a registered one"
-            raise _refused("options.max_output_tokens", message)
+            raise _refused(f"options.{option}", message)
         return None
 
     def _unknown(self, name: str) -> str:
@@ -87,6 +87,15 @@ def describe_counter(counter: TokenCounter) -> dict[str, Any]:
     if isinstance(counter, AdditiveTokenCounter | NamedTokenCounter):
         return {"name": counter.name, "approximate": counter.approximate}
     return {"name": "host", "approximate": False}
+
+
+def _option_to_count(request: CompactionRequest) -> str | None:
+    """Return the name of an option that needs a token counter, if the request sets one."""
+    options = request.options
+    for name in ("max_output_tokens", "min_saved_tokens"):
+        if getattr(options, name) is not None:
+            return name
+    return None
 
 
 def _refused(path: str, message: str) -> InvalidRequestError:

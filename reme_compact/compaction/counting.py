@@ -39,6 +39,9 @@ class DraftCount(Protocol):
     def settle(self, total: int) -> None:
         """Accept the count that `after` returned last; without it the replacement is taken to be undone."""
 
+    def tokens_from(self, message_index: int) -> int | None:
+        """Return the tokens of one message and all that follow; null: this counter knows whole histories only."""
+
 
 def count_draft(counter: TokenCounter, draft: Draft, check: Callable[[], None] = lambda: None) -> DraftCount:
     """Count a draft with whichever kind of counter there is; `check` is called before each part and may raise.
@@ -78,14 +81,21 @@ class _OpaqueCount:
     def settle(self, total: int) -> None:
         self.total = total
 
+    def tokens_from(self, message_index: int) -> int | None:
+        del message_index
+        return None
+
     def _refresh(self, at: Location | None) -> None:
         """Bring the block at a location up to date; if the counter left nothing to do that in, forget the copy."""
         if at is None or self._copy is None:
             return
         message_index, block_index = at
-        block = self._draft.messages[message_index]["content"][block_index]
+        message = self._draft.messages[message_index]
         try:
-            self._copy[message_index]["content"][block_index] = private_copy(block)
+            if self._draft.view is self._draft.messages:
+                self._copy[message_index]["content"][block_index] = private_copy(message["content"][block_index])
+            else:
+                self._copy[message_index] = private_copy(message)
         except (LookupError, TypeError, AttributeError):
             self._copy = None
 
@@ -100,11 +110,12 @@ class _AdditiveCount:
 
     def __init__(self, counter: AdditiveTokenCounter, draft: Draft, check: Callable[[], None]) -> None:
         self._counter = counter
-        self._draft = draft
+        self._messages = draft.view if counter.counts_view else draft.messages
+        self._count_block = counter.count_block if self._messages is draft.view else None
         self._parts: dict[Location, int] = {}
         self._last: tuple[Location, int] | None = None
-        by_block = counter.count_block is not None
-        self.total = counter.constant + (self._count_by_block(check) if by_block else self._count_by_message(check))
+        by_message = self._count_block is None
+        self.total = counter.constant + (self._count_by_message(check) if by_message else self._count_by_block(check))
 
     def after(self, at: Location) -> int:
         part = self._part(at)
@@ -115,12 +126,13 @@ class _AdditiveCount:
     def recount(self, changed: Iterable[Location], check: Callable[[], None]) -> int:
         parts = sorted({self._part(at) for at in changed})
         total = self.total - sum(self._parts[part] for part in parts)
-        if self._counter.count_block is None:
+        if self._count_block is None:
             for part in parts:
                 check()
-                total += self._count_part(part)
-            return total
-        return total + sum(count for _, count in self._count_blocks(parts, check))
+                self._parts[part] = self._count_part(part)
+        else:
+            self._parts.update(self._count_blocks(parts, check))
+        return total + sum(self._parts[part] for part in parts)
 
     def settle(self, total: int) -> None:
         if self._last is not None:
@@ -128,30 +140,33 @@ class _AdditiveCount:
             self._parts[part] = count
         self.total = total
 
+    def tokens_from(self, message_index: int) -> int | None:
+        return sum(count for (index, _), count in self._parts.items() if index >= message_index)
+
     def _part(self, at: Location) -> Location:
-        return at if self._counter.count_block is not None else (at[0], _WHOLE_MESSAGE)
+        return at if self._count_block is not None else (at[0], _WHOLE_MESSAGE)
 
     def _count_part(self, part: Location) -> int:
-        message = self._draft.messages[part[0]]
-        if self._counter.count_block is not None:
-            return call_counter(self._counter.count_block, self._given(message["content"][part[1]]))
+        message = self._messages[part[0]]
+        if self._count_block is not None and part[1] != _WHOLE_MESSAGE:
+            return call_counter(self._count_block, self._given(message["content"][part[1]]))
         return call_counter(self._counter.count_message, self._given(message))
 
     def _count_by_message(self, check: Callable[[], None]) -> int:
-        for index in range(len(self._draft.messages)):
+        for index in range(len(self._messages)):
             check()
             self._parts[index, _WHOLE_MESSAGE] = self._count_part((index, _WHOLE_MESSAGE))
         return sum(self._parts.values())
 
     def _count_by_block(self, check: Callable[[], None]) -> int:
-        total = 0
         locations: list[Location] = []
-        for index, message in enumerate(self._draft.messages):
+        for index, message in enumerate(self._messages):
             check()
-            total += call_counter(self._counter.count_message, self._given({**message, "content": []}))
+            frame = call_counter(self._counter.count_message, self._given({**message, "content": []}))
+            self._parts[index, _WHOLE_MESSAGE] = frame
             locations += [(index, position) for position in range(len(message["content"]))]
         self._parts.update(self._count_blocks(locations, check))
-        return total + sum(self._parts.values())
+        return sum(self._parts.values())
 
     def _count_blocks(self, locations: Sequence[Location], check: Callable[[], None]) -> Iterator[tuple[Location, int]]:
         """Count blocks, many at once where the counter can."""
@@ -164,7 +179,7 @@ class _AdditiveCount:
         for start in range(0, len(locations), _BLOCKS_AT_ONCE):
             check()
             group = locations[start : start + _BLOCKS_AT_ONCE]
-            blocks = [self._draft.messages[message]["content"][block] for message, block in group]
+            blocks = [self._messages[message]["content"][block] for message, block in group]
             yield from zip(group, call_counters(many, self._given(blocks)), strict=True)
 
     def _given(self, value: Any) -> Any:

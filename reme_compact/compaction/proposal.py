@@ -22,12 +22,15 @@ class TokenCounts:
         after: tokens of the proposal.
         budget: tokens that the proposal may have; null without a budget.
         counter: name and kind of the counter, for `stats.token_counter`.
+        from_first_change: tokens of the proposal from its first changed message on; null: nothing changed, or the
+            counter only knows whole histories.
     """
 
     before: int | None = None
     after: int | None = None
     budget: int | None = None
     counter: dict[str, Any] | None = None
+    from_first_change: int | None = None
 
     @property
     def budget_met(self) -> bool | None:
@@ -51,7 +54,8 @@ def build_answer(
     check: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
     """Return the `CompactionResult` as plain data; `stats.elapsed_ms` is left to who has a clock."""
-    chars_after = history_chars(draft.messages, check)
+    first_changed = min((replacement.candidate.result_at[0] for replacement in application.applied), default=None)
+    sizes = _measure(draft, first_changed, check)
     applied = {replacement.candidate.call.id: replacement for replacement in application.applied}
     decisions: list[dict[str, Any]] = []
     details: dict[str, str] = dict(plan.protected)
@@ -80,8 +84,37 @@ def build_answer(
         "changed": changed,
         "reason": _result_reason(plan, changed=changed, budget_met=tokens.budget_met),
         "budget_met": tokens.budget_met,
-        "stats": _stats(plan, verdicts, application, tokens, details, chars_after),
+        "stats": _stats(plan, verdicts, application, tokens, details, sizes),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """How large a proposal is as compact JSON, in characters.
+
+    Attributes:
+        chars: all of it.
+        first_changed: index of its first changed message; null: none.
+        chars_from_first_change: of that message and all that follow; null: none.
+        chars_before: of the source, where it cannot be told from what was saved.
+    """
+
+    chars: int
+    first_changed: int | None
+    chars_from_first_change: int | None
+    chars_before: int | None
+
+
+def _measure(draft: Draft, first_changed: int | None, check: Callable[[], None]) -> _Sizes:
+    if first_changed is None:
+        return _Sizes(history_chars(draft.messages, check), None, None, None)
+    head = history_chars(draft.messages[:first_changed], check)
+    tail = history_chars(draft.messages[first_changed:], check)
+    # Two lists have one pair of brackets more than one list, and lack the comma between them.
+    chars = head + tail - 1 if first_changed else tail
+    # Where a source is not its own view, replacing a text may change what stands around it.
+    before = None if draft.view is draft.messages else history_chars(draft.source, check)
+    return _Sizes(chars, first_changed, tail, before)
 
 
 def _reason(
@@ -99,7 +132,7 @@ def _reason(
     if decision_id not in plan.replacements:
         return "no_savings", None
     if decision_id in application.reasons:
-        return application.reasons[decision_id], None
+        return application.reasons[decision_id], application.details.get(decision_id)
     if verdict is None:
         return "unobserved", None
     if verdict.reason is not None:
@@ -121,7 +154,7 @@ def _stats(
     application: Application,
     tokens: TokenCounts,
     details: dict[str, str],
-    chars_after: int,
+    sizes: "_Sizes",
 ) -> dict[str, Any]:
     chars_saved = sum(
         serialized_chars(_output_of(replacement.candidate.call.result)) - serialized_chars(replacement.preview)
@@ -130,8 +163,8 @@ def _stats(
     return {
         "messages_before": len(plan.request.messages),
         "messages_after": len(plan.request.messages),
-        "chars_before": chars_after + chars_saved,
-        "chars_after": chars_after,
+        "chars_before": sizes.chars + chars_saved if sizes.chars_before is None else sizes.chars_before,
+        "chars_after": sizes.chars,
         "tokens_before": tokens.before,
         "tokens_after": tokens.after,
         "candidates": len(plan.candidates),
@@ -150,6 +183,9 @@ def _stats(
         },
         "token_counter": tokens.counter,
         "archived": _archived(application) if plan.has_archive else None,
+        "first_changed_message": sizes.first_changed,
+        "chars_from_first_change": sizes.chars_from_first_change,
+        "tokens_from_first_change": tokens.from_first_change,
     }
 
 

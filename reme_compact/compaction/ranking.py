@@ -9,6 +9,8 @@ from reme_compact.contract.result import DecisionReason
 from reme_compact.decision.verdicts import Verdicts
 from reme_compact.history.draft import Draft
 
+TOO_LITTLE: DecisionReason = "no_savings"
+
 
 @dataclass(slots=True)
 class Application:
@@ -17,10 +19,12 @@ class Application:
     Attributes:
         applied: replacements that stand in the draft, in the order of application.
         reasons: per decision id of a ranked replacement, how it ended.
+        details: per decision id, more about that, where there is more to say.
     """
 
     applied: list[Replacement] = field(default_factory=list)
     reasons: dict[str, DecisionReason] = field(default_factory=dict)
+    details: dict[str, str] = field(default_factory=dict)
 
 
 def droppable(plan: Plan, verdicts: Verdicts) -> list[Replacement]:
@@ -82,3 +86,12 @@ def apply_within_budget(
         application.applied.append(replacement)
         application.reasons[decision_id] = "low_relevance"
     return application
+
+
+def take_back(application: Application, draft: Draft) -> Application:
+    """Undo everything, since all of it together saves too little to be worth a changed history."""
+    for replacement in application.applied:
+        draft.restore(replacement.candidate.result_at)
+    undone = [replacement.candidate.call.id for replacement in application.applied]
+    reasons = {**application.reasons, **dict.fromkeys(undone, TOO_LITTLE)}
+    return Application([], reasons, dict.fromkeys(undone, "min_saved_tokens"))

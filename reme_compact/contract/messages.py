@@ -1,9 +1,11 @@
-"""What a history must look like to be compacted: AgentScope 2.x messages, as JSON data."""
+"""What a history must look like to be compacted: AgentScope 2.x messages, or another format's, as JSON data."""
 
 import math
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import PlainValidator, WithJsonSchema
+from pydantic import PlainValidator, ValidationInfo, WithJsonSchema
+
+from reme_compact.contract.formats import FormatName
 
 Block: TypeAlias = dict[str, Any]
 """One content block: `text`, `thinking`, `hint`, `tool_call`, `tool_result` or `data`, with any further fields."""
@@ -13,6 +15,8 @@ Message: TypeAlias = dict[str, Any]
 
 ROLES = ("user", "assistant", "system")
 
+_ROLES_OF_OTHERS = ("tool", "developer", "function")
+_OF_OTHER_FORMATS = frozenset({"tool_calls", "tool_call_id", "function_call", "call_id", "lc", "data", "summary"})
 _SCALARS = frozenset({str, bool, type(None)})
 _MAX_DEPTH = 200
 
@@ -27,14 +31,20 @@ _MESSAGES_SCHEMA: dict[str, Any] = {
     "type": "array",
     "minItems": 1,
     "items": {
-        "type": "object",
-        "required": ["role", "content"],
-        "properties": {
-            "id": {"description": "Text by which protected_message_ids can name the message."},
-            "role": {"enum": list(ROLES)},
-            "content": {"type": "array", "items": _BLOCK_SCHEMA},
-        },
-        "additionalProperties": True,
+        "anyOf": [
+            {
+                "title": "AgentScope message",
+                "type": "object",
+                "required": ["role", "content"],
+                "properties": {
+                    "id": {"description": "Text by which protected_message_ids can name the message."},
+                    "role": {"enum": list(ROLES)},
+                    "content": {"type": "array", "items": _BLOCK_SCHEMA},
+                },
+                "additionalProperties": True,
+            },
+            {"title": "Message or item of another format", "type": "object", "additionalProperties": True},
+        ]
     },
 }
 
@@ -53,6 +63,48 @@ def check_messages(value: Any) -> list[Message]:
     for index, message in enumerate(value):
         _check_message(message, f"[{index}]")
     return value
+
+
+def check_history(value: Any, format_name: FormatName | None) -> list[Message]:
+    """Check what can be said of a history before it is known how it is written, and of AgentScope's all of it.
+
+    Raises:
+        ValueError: names the place and the fault.
+
+    """
+    if format_name not in {None, "agentscope"}:
+        return _check_objects(value)
+    try:
+        return check_messages(value)
+    except ValueError:
+        if format_name is not None or not (isinstance(value, list) and _hints_at_another_format(value)):
+            raise
+    return _check_objects(value)
+
+
+def _check_objects(value: Any) -> list[Message]:
+    if not isinstance(value, list):
+        raise ValueError("must be a list of messages")
+    if not value:
+        raise ValueError("must hold at least one message")
+    for index, message in enumerate(value):
+        if not isinstance(message, dict):
+            raise ValueError(f"[{index}]: must be an object")
+        _check_json(message, f"[{index}]", _MAX_DEPTH)
+    return value
+
+
+def _hints_at_another_format(messages: list[Any]) -> bool:
+    """Tell whether anything stands in a message that another format would explain."""
+    return any(
+        isinstance(message, dict)
+        and (
+            isinstance(message.get("content"), str)
+            or not _OF_OTHER_FORMATS.isdisjoint(message)
+            or message.get("role") in _ROLES_OF_OTHERS
+        )
+        for message in messages
+    )
 
 
 def _check_message(message: Any, path: str) -> None:
@@ -120,4 +172,9 @@ def _can_be_written(value: int) -> bool:
     return True
 
 
-Messages = Annotated[list[Message], PlainValidator(check_messages), WithJsonSchema(_MESSAGES_SCHEMA)]
+def _check_in_format(value: Any, info: ValidationInfo) -> list[Message]:
+    return check_history(value, info.data.get("format"))
+
+
+Messages = Annotated[list[Message], PlainValidator(_check_in_format), WithJsonSchema(_MESSAGES_SCHEMA)]
+"""The history, in the format that the field `format` before it names, or in one that is found out later."""

@@ -53,6 +53,12 @@ class CompactionOptions(BaseModel):
     max_output_tokens: Count | None = Field(
         default=None, gt=0, description="Budget of the compacted history, by the token counter. Needs one."
     )
+    min_saved_tokens: Count | None = Field(
+        default=None,
+        gt=0,
+        description="Change nothing at all unless at least so many tokens are saved; needs a token counter. Every "
+        "change of an old message costs a provider's prompt cache.",
+    )
     max_concurrency: Count = Field(default=4, ge=1, le=32, description="Decision requests in flight at once.")
     total_timeout_seconds: Number = Field(
         default=30, gt=0, description="One limit over packing, queueing and all decision requests."

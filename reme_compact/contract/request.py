@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from reme_compact.contract.errors import InvalidRequestError
+from reme_compact.contract.formats import FormatName
 from reme_compact.contract.messages import Messages
 from reme_compact.contract.options import CompactionOptions
 from reme_compact.contract.validation import problems_of
@@ -50,6 +51,9 @@ class CompactionRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
+    format: FormatName | None = Field(
+        default=None, description="How the messages are written; left out: it is told from what stands in them."
+    )
     messages: Messages = Field(description="The history, oldest message first; never changed.")
     goal: OptionalText = Field(
         default=None, description="What the agent is to achieve. Without it the last user text serves."

@@ -11,11 +11,17 @@ class Draft:
 
     Messages and blocks that are not touched are the source's own objects; a touched message is copied once, its
     other blocks shared.
+
+    Attributes:
+        messages: the history as it is now.
+        source: the history as it came.
+        view: the same as `messages` in AgentScope's structure, which this is.
     """
 
     def __init__(self, messages: list[Message]) -> None:
-        self._source = messages
+        self.source = messages
         self.messages = list(messages)
+        self.view = self.messages
 
     def replace_output(self, at: Location, text: str) -> Block:
         """Set the output of the result at a location, and return the new block."""
@@ -28,11 +34,11 @@ class Draft:
     def restore(self, at: Location) -> None:
         """Put the source's block back."""
         message_index, block_index = at
-        self._own_content(message_index)[block_index] = self._source[message_index]["content"][block_index]
+        self._own_content(message_index)[block_index] = self.source[message_index]["content"][block_index]
 
     def _own_content(self, message_index: int) -> list[Block]:
         message = self.messages[message_index]
-        if message is self._source[message_index]:
+        if message is self.source[message_index]:
             message = {**message, "content": list(message["content"])}
             self.messages[message_index] = message
         content: list[Block] = message["content"]

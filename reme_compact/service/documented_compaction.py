@@ -55,6 +55,10 @@ _EXAMPLE_STATS: dict[str, Any] = {
     "warnings": [],
     "token_counter": None,
     "archived": None,
+    "format": "agentscope",
+    "first_changed_message": None,
+    "chars_from_first_change": None,
+    "tokens_from_first_change": None,
     "explanations": {},
 }
 

@@ -34,6 +34,8 @@ class AdditiveTokenCounter:
         count_block: tokens of one content block. When given, `count_message(message)` must equal
             `count_message({**message, "content": []})` plus the sum of `count_block` over its content.
         count_blocks: many blocks at once, equal to `count_block` on each, for counters that are faster that way.
+        counts_view: whether it counts a history of any format in AgentScope's structure; else it is given messages in
+            the format in which they came.
         reads_only: whether it never changes what it is given, so that it needs no private copy.
         name: shown in `stats.token_counter`.
         approximate: whether this is not the count of the host's own model.
@@ -43,6 +45,7 @@ class AdditiveTokenCounter:
     constant: int = 0
     count_block: Callable[[Block], int] | None = None
     count_blocks: Callable[[Sequence[Block]], Sequence[int]] | None = None
+    counts_view: bool = False
     reads_only: bool = False
     name: str = "host"
     approximate: bool = False

@@ -57,7 +57,7 @@ def _over_text(count_texts: Callable[[Sequence[str]], Sequence[int]], constant: 
         return message_overhead(message) + sum(count_blocks(message["content"]))
 
     return AdditiveTokenCounter(
-        count_message, constant, count_block, count_blocks, reads_only=True, name=name, approximate=True
+        count_message, constant, count_block, count_blocks, True, reads_only=True, name=name, approximate=True
     )
 
 

@@ -346,9 +346,8 @@ async def test_a_counter_in_the_wrong_place_is_refused_with_the_right_one() -> N
 
 async def test_blocks_of_another_format_are_named_in_a_warning() -> None:
     foreign = {"type": "tool_use", "id": "c1", "name": "read_file", "input": {}}
-    answer = await answer_of(
-        CompactContextStep(as_decision_model=always(0.0)), request_for([message("assistant", foreign)])
-    )
+    request = {**request_for([message("assistant", foreign)]), "format": "agentscope"}
+    answer = await answer_of(CompactContextStep(as_decision_model=always(0.0)), request)
     assert any("'tool_use'" in warning for warning in answer["stats"]["warnings"])
     assert answer["messages"] == [message("assistant", foreign)]
 

@@ -18,11 +18,19 @@ WHOLE_NUMBERS = [
     "max_state_tokens",
     "max_request_tokens",
     "max_output_tokens",
+    "min_saved_tokens",
     "max_concurrency",
 ]
 NUMBERS = ["drop_threshold", "total_timeout_seconds"]
-ABOVE_ZERO = {"evidence_chars", "max_state_tokens", "max_request_tokens", "max_output_tokens", "max_concurrency"}
-NULLABLE = {"preserve_recent_pairs", "max_output_tokens"}
+ABOVE_ZERO = {
+    "evidence_chars",
+    "max_state_tokens",
+    "max_request_tokens",
+    "max_output_tokens",
+    "min_saved_tokens",
+    "max_concurrency",
+}
+NULLABLE = {"preserve_recent_pairs", "max_output_tokens", "min_saved_tokens"}
 
 
 def _options(**options: Any) -> CompactionOptions:
@@ -47,6 +55,7 @@ def test_defaults() -> None:
         "max_state_tokens": 25000,
         "max_request_tokens": 30000,
         "max_output_tokens": None,
+        "min_saved_tokens": None,
         "max_concurrency": 4,
         "total_timeout_seconds": 30,
     }

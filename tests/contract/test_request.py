@@ -78,8 +78,8 @@ def test_an_unknown_key_that_resembles_none_is_told_all(fields: dict[str, Any]) 
     ("fields", "path"),
     [
         ({"messages": []}, "messages"),
-        ({"messages": [{"role": "tool", "content": []}]}, "messages[0].role"),
-        ({"messages": [*MESSAGES, {"role": "user", "content": "x"}]}, "messages[1].content"),
+        ({"format": "agentscope", "messages": [{"role": "tool", "content": []}]}, "messages[0].role"),
+        ({"format": "agentscope", "messages": [*MESSAGES, {"role": "user", "content": "x"}]}, "messages[1].content"),
         ({"messages": [{"role": "user", "content": [{"n": float("nan")}]}]}, "messages[0].content[0].n"),
         ({"goal": 5}, "goal"),
         ({"next_action": ["x"]}, "next_action"),

@@ -113,8 +113,10 @@ async def test_what_is_not_acceptable_json_is_400(client: httpx.AsyncClient, con
     [
         ({"messages": []}, "messages"),
         ({"messages": None}, "messages"),
-        ({"messages": [{"role": "tool", "content": []}]}, "messages[0].role"),
-        ({"messages": [{"role": "user", "content": "text"}]}, "messages[0].content"),
+        ({"messages": [{"role": "robot", "content": []}]}, "messages[0].role"),
+        ({"messages": [{"role": "user", "content": "text"}]}, "format"),
+        ({"format": "agentscope", "messages": [{"role": "user", "content": "text"}]}, "messages[0].content"),
+        ({"messages": [{"role": "tool", "content": 7}]}, "messages[0].role"),
         ({"messages": [{"role": "user", "content": ["text"]}]}, "messages[0].content[0]"),
         ({"messages": [7]}, "messages[0]"),
         ({"gaol": "Fix"}, "gaol"),

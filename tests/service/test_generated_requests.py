@@ -112,17 +112,21 @@ def guarded_jobs(guarded_address: str) -> list[str]:
 def is_beyond_a_schema(path: str, case: Case[Any]) -> bool:
     """Tell whether a refusal is for something that a schema cannot say.
 
-    Which counters are registered, that a budget needs one, which cursors there are, where an original ends, which
-    texts are blank, and that 1.0 is no whole number.
+    How a format writes its messages, which counters are registered, that a budget needs one, which cursors there
+    are, where an original ends, which texts are blank, and that 1.0 is no whole number.
     """
     if path in {
         "token_counter",
         "archive.session",
         "options.max_output_tokens",
+        "options.min_saved_tokens",
+        "format",
         "cursor",
         "query.offset",
         "header.Last-Event-ID",
     }:
+        return True
+    if path.startswith("messages["):
         return True
     owner, _, name = path.partition(".")
     body: Any = case.body
