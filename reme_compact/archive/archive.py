@@ -9,7 +9,7 @@ from reme_compact.archive.envelopes import Listing, damaged, envelopes_for, enve
 from reme_compact.archive.names import SESSIONS, parse_name, record_name
 from reme_compact.archive.outputs import Output, put_together
 from reme_compact.archive.pieces import DEFAULT_PIECE_CHARS, Piece, cut_piece
-from reme_compact.archive.reference import Reference, Session, parse_reference
+from reme_compact.archive.reference import Reference, Session, as_session, parse_reference
 from reme_compact.archive.retention import Removals, collect, delete_session, unclaim
 from reme_compact.archive.session_record import SessionRecord, parse_session_record
 from reme_compact.archive.storage import Storage
@@ -39,7 +39,8 @@ def utc_now() -> datetime:
 class Archive:
     """Originals in one place. All methods block; all may be called from many threads and processes at once.
 
-    Every method may raise ArchiveUnavailableError, when the place cannot be read or written just now.
+    Every method may raise ArchiveUnavailableError, when the place cannot be read or written just now. A session may be
+    given by its name alone, where nobody in particular owns it.
 
     Args:
         storage: the place.
@@ -51,7 +52,7 @@ class Archive:
         self.storage = storage
         self._clock = clock
 
-    def store(self, session: Session, entry: NewEntry) -> Stored:
+    def store(self, session: Session | str, entry: NewEntry) -> Stored:
         """Store one output so that it outlasts a crash; to store the same again is harmless.
 
         Raises:
@@ -63,11 +64,11 @@ class Archive:
             raise outcome
         return outcome
 
-    def store_many(self, session: Session, entries: Iterable[NewEntry]) -> list[Stored | ReMeError]:
+    def store_many(self, session: Session | str, entries: Iterable[NewEntry]) -> list[Stored | ReMeError]:
         """Store outputs together, which is much cheaper; return for each one what became of it, or its error."""
-        return store_all(self.storage, session, entries, self._clock)
+        return store_all(self.storage, as_session(session), entries, self._clock)
 
-    def confirm(self, reference: str, session: Session, claim: str | None = None) -> None:
+    def confirm(self, reference: str, session: Session | str, claim: str | None = None) -> None:
         """Read back a whole original and hold it against all its hashes.
 
         Args:
@@ -83,7 +84,9 @@ class Archive:
         """
         self.original(reference, session, claim=claim)
 
-    def read(self, reference: str, session: Session, offset: int = 0, max_chars: int = DEFAULT_PIECE_CHARS) -> Piece:
+    def read(
+        self, reference: str, session: Session | str, offset: int = 0, max_chars: int = DEFAULT_PIECE_CHARS
+    ) -> Piece:
         """Read one piece, checked, without reading the rest; see `cut_piece`.
 
         Raises:
@@ -103,7 +106,7 @@ class Archive:
             raise
 
     def original(
-        self, reference: str, session: Session, *, call_id: str | None = None, claim: str | None = None
+        self, reference: str, session: Session | str, *, call_id: str | None = None, claim: str | None = None
     ) -> Output:
         """Return the output that was stored: its text, or equal content blocks.
 
@@ -127,7 +130,7 @@ class Archive:
             envelopes_for(self.storage, parsed, claim)
             raise
 
-    def stat(self, reference: str, session: Session) -> Listing:
+    def stat(self, reference: str, session: Session | str) -> Listing:
         """Return the envelopes of a reference: one for each call that had this text.
 
         Raises:
@@ -169,9 +172,9 @@ class Archive:
         records.sort(key=lambda record: (record.created_at, record.name))
         return SessionListing(tuple(records), tuple(sorted(broken)))
 
-    def entries(self, session: Session) -> Listing:
+    def entries(self, session: Session | str) -> Listing:
         """Return everything that a session keeps, oldest first."""
-        return envelopes_in(self.storage, session)
+        return envelopes_in(self.storage, as_session(session))
 
     def unclaim(self, stored: Iterable[Stored], *, with_texts: bool = True) -> Removals:
         """Take back what one compaction stored and will not return, unless something else stored the same since.
@@ -183,13 +186,13 @@ class Archive:
         """
         return unclaim(self.storage, stored, with_texts=with_texts)
 
-    def delete(self, session: Session, *, dry_run: bool = False) -> Removals:
+    def delete(self, session: Session | str, *, dry_run: bool = False) -> Removals:
         """Remove a session and what it alone keeps."""
-        return delete_session(self.storage, session, dry_run=dry_run)
+        return delete_session(self.storage, as_session(session), dry_run=dry_run)
 
-    def verify(self, session: Session | None = None) -> Verification:
+    def verify(self, session: Session | str | None = None) -> Verification:
         """Read everything, of one session or of all, and name what is damaged."""
-        return verify(self.storage, session)
+        return verify(self.storage, as_session(session) if session is not None else None)
 
     def gc(self, *, dry_run: bool = False, older_than_seconds: float = DEFAULT_GRACE_SECONDS) -> Removals:
         """Remove what no session claims, and say why.
@@ -215,9 +218,9 @@ class Archive:
         unchanged_since = self._clock().timestamp() - older_than_seconds
         return collect(self.storage, unchanged_since=unchanged_since, dry_run=dry_run)
 
-    def _opened(self, reference: str, session: Session) -> Reference:
+    def _opened(self, reference: str, session: Session | str) -> Reference:
         parsed = parse_reference(reference)
-        if parsed.session_id != session.id:
+        if parsed.session_id != as_session(session).id:
             raise not_found()
         return parsed
 

@@ -1,14 +1,27 @@
 """What the recovery tool is called with, checked; and the JSON schema that says so to a model."""
 
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from reme_compact.archive.pieces import DEFAULT_PIECE_CHARS, MOST_PIECE_CHARS
 from reme_compact.contract.errors import InvalidRequestError
 from reme_compact.contract.validation import problems_of
+
+_DIGITS = re.compile(r"[0-9]{1,15}", re.ASCII)
+
+
+def _whole_number(value: Any) -> Any:
+    """Read a number that a model wrote as text, as many do."""
+    return int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+
+
+def _at_most(value: Any) -> Any:
+    """Give as much as there is at once to a model that asks for more."""
+    return min(value, MOST_PIECE_CHARS) if type(value) is int else value
 
 
 class RecoveryInput(BaseModel):
@@ -17,12 +30,12 @@ class RecoveryInput(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     ref: str = Field(description="The reference: what stands after `Recover from:` in the last line of the output.")
-    offset: int = Field(
+    offset: Annotated[int, BeforeValidator(_whole_number)] = Field(
         default=0,
         ge=0,
         description="Where to begin, in characters of the original. The last line of an answer says how to go on.",
     )
-    max_chars: int = Field(
+    max_chars: Annotated[int, BeforeValidator(_at_most), BeforeValidator(_whole_number)] = Field(
         default=DEFAULT_PIECE_CHARS, ge=1, le=MOST_PIECE_CHARS, description="Most characters to return."
     )
     grep: str | None = Field(

@@ -8,7 +8,7 @@ from reme_compact.archive.archive import Archive
 from reme_compact.archive.copied_reference import read_copied_reference
 from reme_compact.archive.pieces import DEFAULT_PIECE_CHARS, Piece
 from reme_compact.archive.recovery_input import RecoveryInput, read_recovery_input, recovery_parameters
-from reme_compact.archive.reference import Session
+from reme_compact.archive.reference import Session, as_session
 from reme_compact.contract.errors import InvalidRequestError, ReMeError
 from reme_compact.history.recovery import RECOVERY_TOOL
 from reme_compact.history.text import result_text
@@ -44,7 +44,7 @@ class RecoveryTool:
 
     def __init__(self, archive: Archive, session: str | Session) -> None:
         self._archive = archive
-        self._session = session if isinstance(session, Session) else Session(session)
+        self._session = as_session(session)
         self.name = RECOVERY_TOOL
         self.description = _DESCRIPTION
         self.parameters = recovery_parameters()

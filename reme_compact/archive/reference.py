@@ -41,6 +41,16 @@ class Session:
         return sha256(named).hexdigest()[:_SESSION_ID_DIGITS]
 
 
+def as_session(session: Session | str) -> Session:
+    """Return a session that was given as such, or by its name alone.
+
+    Raises:
+        InvalidRequestError: the name is blank or not text.
+
+    """
+    return session if isinstance(session, Session) else Session(session)
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A parsed reference: the session it opens for, and the SHA-256 of the original's text as UTF-8."""

@@ -25,7 +25,7 @@ from reme_compact.contract.errors import ArchiveDamagedError
 UNCLAIMED = "no session claims it"
 UNFINISHED = "it was left by a write that did not finish"
 EMPTY_SESSION = "its session keeps nothing"
-DELETED = "its session was deleted"
+DELETED = "its session is deleted"
 ABORTED = "only a compaction that was given up claimed it"
 
 

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reme_compact.cli.decision_lines import tool_names
-from reme_compact.cli.printable import shorten
+from reme_compact.cli.printable import printable, shorten
 from reme_compact.cli.sent import option, says_nothing
 
 _APPLY = "archive each replaced original under its reference, then send answer.messages instead of yours"
 _APPLY_REST = "archive each replaced original whose reference is your own, then send answer.messages instead of yours"
 _APPLY_ARCHIVED = (
-    "send answer.messages instead of yours; `reme recover ref=REFERENCE` reads back what a preview's last line names"
+    "send answer.messages instead of yours; what a preview's last line names is read back as in "
+    "`reme recover ref={reference}`"
 )
 _LEAVE = "send your history as it is"
 _KNOWN_BLOCKS = frozenset({"text", "thinking", "hint", "tool_call", "tool_result", "data"})
@@ -41,8 +42,10 @@ def _deed(result: Mapping[str, Any]) -> str:
     kept = archived.get("results") if isinstance(archived, Mapping) else 0
     if not kept:
         return _APPLY
-    replaced = sum(decision.get("action") == "preview" for decision in result.get("decisions") or ())
-    return _APPLY_ARCHIVED if kept == replaced else _APPLY_REST
+    replaced = [decision for decision in result.get("decisions") or () if decision.get("action") == "preview"]
+    if kept != len(replaced):
+        return _APPLY_REST
+    return _APPLY_ARCHIVED.format(reference=printable(str(replaced[0].get("source_ref"))))
 
 
 def _figures(result: Mapping[str, Any], request: Mapping[str, Any] | None) -> str:

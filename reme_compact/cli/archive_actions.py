@@ -54,7 +54,8 @@ def list_sessions(opened: OpenedArchive, given: dict[str, str]) -> Report:
         sessions.append((record, kept.envelopes))
         damaged += kept.damaged
     text = texts.sessions_text(sessions, opened.place) + texts.damaged_text(damaged)
-    return Report(documents.sessions_document(sessions, damaged), text, failure=_incomplete(len(damaged)))
+    document = documents.sessions_document(opened.directory, sessions, damaged)
+    return Report(document, text, failure=_incomplete(len(damaged)))
 
 
 def describe_original(opened: OpenedArchive, given: dict[str, str]) -> Report:

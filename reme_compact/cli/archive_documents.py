@@ -1,6 +1,7 @@
 """What commands about an archive say to programs, as plain data."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from reme_compact.archive.envelope import Envelope
@@ -12,9 +13,9 @@ from reme_compact.cli.archive_text import characters_of
 
 
 def sessions_document(
-    sessions: Sequence[tuple[SessionRecord, Sequence[Envelope]]], damaged: Sequence[str]
+    directory: Path | None, sessions: Sequence[tuple[SessionRecord, Sequence[Envelope]]], damaged: Sequence[str]
 ) -> dict[str, Any]:
-    """Describe sessions, and name what could not be read of them."""
+    """Describe sessions, and name what could not be read of them; a URL, which may hold credentials, is not shown."""
     listed = [
         {
             **_session(record.session),
@@ -25,6 +26,7 @@ def sessions_document(
         for record, envelopes in sessions
     ]
     return {
+        "directory": str(directory) if directory is not None else None,
         "sessions": listed,
         "entries": sum(len(envelopes) for _, envelopes in sessions),
         "chars": sum(characters_of(envelopes) for _, envelopes in sessions),

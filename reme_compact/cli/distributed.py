@@ -13,6 +13,8 @@ from reme_compact.presets.schema import Preset
 
 DISTRIBUTED_PRESET = "distributed"
 _URL_PATH = "execution.redis.url"
+_ARCHIVE_PATH = "archive.location"
+DEFAULT_ARCHIVE = "~/.local/share/reme-compact/archive"
 
 
 def is_distributed(preset: Preset) -> bool:
@@ -88,8 +90,16 @@ def check_workers(preset: Preset, config: str, own: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def workers_of(config: str, overrides: Mapping[str, str], own: Mapping[str, str]) -> Iterator[dict[str, str]]:
+def workers_of(
+    config: str, overrides: Mapping[str, str], own: Mapping[str, str], *, has_archive: bool
+) -> Iterator[dict[str, str]]:
     """Run local workers and their server, if that was asked for, and give the overrides that lead to them.
+
+    Args:
+        config: the preset's name.
+        overrides: of its settings.
+        own: `redis_url` and `workers`, where they are given.
+        has_archive: whether the preset names a place for an archive.
 
     Raises:
         MissingExtraError: a package or a server program is missing.
@@ -99,7 +109,10 @@ def workers_of(config: str, overrides: Mapping[str, str], own: Mapping[str, str]
     if "workers" not in own:
         yield {}
         return
+    # All are on one machine, so they can share its directory unless another place is named.
+    here = {} if has_archive else {_ARCHIVE_PATH: DEFAULT_ARCHIVE}
     feature = "workers=local"
+    overrides = {**here, **overrides}
     arguments = workers_module("worker_arguments", feature).PresetArguments(config, overrides)
     with workers_module("local_deployment", feature).local_deployment(arguments) as url:
-        yield {_URL_PATH: url}
+        yield {**here, _URL_PATH: url}

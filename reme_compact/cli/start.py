@@ -85,7 +85,7 @@ def _run_service(config: str, overrides: Mapping[str, str], own: Mapping[str, st
         if (error.name or "").partition(".")[0] == "reme_compact":
             raise
         raise MissingExtraError("The service", "service") from None
-    with workers_of(config, overrides, own) as further:
+    with workers_of(config, overrides, own, has_archive=preset.archive.location is not None) as further:
         serve(preset_named(config, {**overrides, **further}) if further else preset)
     return ExitCode.PROPOSAL
 

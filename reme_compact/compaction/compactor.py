@@ -22,6 +22,7 @@ from reme_compact.compaction.ranking import (
     take_back,
 )
 from reme_compact.compaction.supervision import Supervision, supervised
+from reme_compact.contract.options import CompactionOptions
 from reme_compact.contract.request import CompactionRequest
 from reme_compact.contract.result import Response
 from reme_compact.decision.outcome import BatchOutcome
@@ -93,6 +94,7 @@ class Compactor:
         Raises:
             InvalidRequestError: the request breaks the contract, or needs a token counter or an archive that there is
                 not.
+            InvalidProposalError: the proposal would break a rule of the history's provider that the history keeps.
             TokenCounterError: the token counter failed.
             ConfigurationError: a registered token counter cannot be built, for instance for want of an extra.
         """
@@ -146,6 +148,11 @@ class Compactor:
         if not history.is_own_view:
             request = request.model_copy(update={"messages": history.view})
         plan = plan_compaction(request, ask=not fits, references=originals.references, supervision=supervision)
+        if originals.is_unused and (number := sum(rule == "no_source_ref" for rule in plan.protected.values())):
+            plan.warnings.append(
+                f"{number} results have no source ref and are kept, and the archive is not used: the request names no "
+                "session. Pass archive={'session': ...}."
+            )
         return _Prepared(history, plan, draft, counter, count, originals)
 
 
@@ -162,16 +169,17 @@ def _finish(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None]) 
 
 def _propose(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None]) -> dict[str, Any]:
     plan, draft = prepared.plan, prepared.draft
-    budget = plan.request.options.max_output_tokens
+    options = plan.request.options
+    budget = options.max_output_tokens
     before = prepared.count.total if prepared.count is not None else None
     rules, warnings = prepared.originals.secure(droppable(plan, verdicts), check)
     plan.protect(rules)
     plan.warnings.extend(warnings)
     ranked = rank_replacements(plan, verdicts)
     count = prepared.count if budget is not None else None
-    application = apply_within_budget(ranked, draft, count, budget, check)
+    application = apply_within_budget(ranked, draft, count, _target(options, before), check)
     after = _tokens_after(prepared.count, application, check, has_budget=budget is not None)
-    if _saves_too_little(plan.request.options.min_saved_tokens, before, after):
+    if _saves_too_little(options.min_saved_tokens, before, after):
         application = take_back(application, draft)
         after = before
     prepared.originals.settle(application.applied)
@@ -184,6 +192,13 @@ def _propose(prepared: _Prepared, verdicts: Verdicts, check: Callable[[], None])
     answer = build_answer(plan, verdicts, application, draft, tokens, check)
     answer["stats"]["format"] = prepared.history.format.name
     return answer
+
+
+def _target(options: CompactionOptions, before: int | None) -> int | None:
+    """Return down to how many tokens results are replaced: the budget, or less where that would save too little."""
+    if options.max_output_tokens is None or options.min_saved_tokens is None or before is None:
+        return options.max_output_tokens
+    return min(options.max_output_tokens, before - options.min_saved_tokens)
 
 
 def _saves_too_little(minimum: int | None, before: int | None, after: int | None) -> bool:

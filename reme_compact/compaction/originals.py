@@ -40,6 +40,7 @@ class Originals:
     """
 
     def __init__(self, archive: Archive | None, session: Session | None, resolve: Resolve | None) -> None:
+        self._has_archive = archive is not None
         self._archive = archive if session is not None else None
         self._session = session
         self._resolve = resolve
@@ -47,6 +48,11 @@ class Originals:
         self._lock = Lock()
         self._is_handed_over = False
         self._is_abandoned = False
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether there is an archive, and no session for which anything could be kept in it."""
+        return self._has_archive and self._session is None
 
     @property
     def references(self) -> OwnReferences | None:

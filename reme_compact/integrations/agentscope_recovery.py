@@ -2,15 +2,18 @@
 
 from typing import Any
 
-from agentscope.message import TextBlock, ToolResultState
-from agentscope.permission import PermissionBehavior, PermissionContext, PermissionDecision
-from agentscope.tool import ToolBase, ToolChunk
 from anyio import to_thread
 
 from reme_compact.archive.archive import Archive
 from reme_compact.archive.recovery_tool import RecoveryTool, failure_text
 from reme_compact.archive.reference import Session
 from reme_compact.contract.errors import ReMeError
+from reme_compact.integrations.extras import needing
+
+with needing("AgentScope", "agentscope"):
+    from agentscope.message import TextBlock, ToolResultState
+    from agentscope.permission import PermissionBehavior, PermissionContext, PermissionDecision
+    from agentscope.tool import ToolBase, ToolChunk
 
 
 def recovery_tool(archive: Archive, session: str | Session) -> ToolBase:
@@ -27,7 +30,12 @@ def recovery_tool(archive: Archive, session: str | Session) -> ToolBase:
         InvalidRequestError: the session is blank.
 
     """
-    return _RecoveryTool(RecoveryTool(archive, session))
+    return agentscope_tool(RecoveryTool(archive, session))
+
+
+def agentscope_tool(tool: RecoveryTool) -> ToolBase:
+    """Return the recovery tool of one session as a tool of AgentScope's; see `recovery_tool`."""
+    return _RecoveryTool(tool)
 
 
 class _RecoveryTool(ToolBase):  # type: ignore[misc] # AgentScope is not analysed, so untyped here

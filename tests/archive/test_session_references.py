@@ -1,9 +1,15 @@
 """The references of a session, as protections and the step ask for them."""
 
+from pathlib import Path
+
 import pytest
 
+from reme_compact.archive.archive import Archive
+from reme_compact.archive.opening import storage_at
 from reme_compact.archive.reference import Session, reference_to
 from reme_compact.archive.session_references import OwnReferences
+from reme_compact.archive.storing import NewEntry
+from reme_compact.contract.errors import InvalidRequestError, ReferenceNotFoundError
 
 MINE, THEIRS = Session("travel", "anna"), Session("travel", "bert")
 
@@ -23,3 +29,17 @@ def test_what_is_no_reference_opens_nothing(odd: str) -> None:
     whole = OwnReferences(MINE).to("x")
     for spoiled in (whole.upper(), whole[:-1], f"/{whole}", f"{whole}{whole}"):
         assert OwnReferences(MINE).copied(spoiled) is None
+
+
+def test_a_session_may_be_given_by_its_name(tmp_path: Path) -> None:
+    archive = Archive(storage_at(str(tmp_path / "archive")))
+    stored = archive.store("run-7", NewEntry("c1", "look", "the original"))
+    assert archive.original(stored.reference, "run-7") == archive.original(stored.reference, Session("run-7"))
+    assert archive.read(stored.reference, "run-7").text == "the original"
+    assert len(archive.entries("run-7").envelopes) == len(archive.stat(stored.reference, "run-7").envelopes) == 1
+    with pytest.raises(ReferenceNotFoundError):
+        archive.original(stored.reference, Session("run-7", owner="anna"))
+    with pytest.raises(InvalidRequestError, match="session"):
+        archive.original(stored.reference, " ")
+    assert archive.verify("run-7").damages == ()
+    assert archive.delete("run-7").removed

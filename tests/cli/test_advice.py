@@ -47,7 +47,13 @@ def test_a_smaller_history_is_archived_then_sent() -> None:
 @pytest.mark.parametrize(
     ("archived", "advised"),
     [
-        (2, "send answer.messages instead of yours; `reme recover ref=REFERENCE` reads back what a preview's last"),
+        (
+            2,
+            (
+                "send answer.messages instead of yours; what a preview's last line names is read back as in "
+                "`reme recover ref=archive/s/1`"
+            ),
+        ),
         (1, "archive each replaced original whose reference is your own, then send answer.messages"),
         (0, "archive each replaced original under its reference, then"),
     ],
@@ -55,7 +61,7 @@ def test_a_smaller_history_is_archived_then_sent() -> None:
 def test_what_the_archive_keeps_is_not_left_to_the_host(archived: int, advised: str) -> None:
     result = proposal("low_relevance", "low_relevance", changed=True, stats={"archived": {"results": archived}})
     for decision in result["decisions"]:
-        decision["action"] = "preview"
+        decision.update(action="preview", source_ref="archive/s/1")
     assert next_step(result, TOLD).startswith(advised)
 
 

@@ -52,6 +52,7 @@ def test_sessions_for_programs(archive: Archive, capfd: pytest.CaptureFixture[st
     created_at = document["sessions"][0].pop("created_at")
     assert created_at.endswith("+00:00")
     assert document == {
+        "directory": str(archive.storage.directory),  # type: ignore[attr-defined]
         "sessions": [{"session": "travel", "owner": "anna", "entries": 1, "chars": 2}],
         "entries": 1,
         "chars": 2,

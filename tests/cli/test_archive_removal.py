@@ -46,7 +46,7 @@ def test_a_session_is_deleted_with_what_it_alone_keeps(archive: Archive, capfd: 
     assert text_name(own[-64:]) in names
     assert text_name(shared[-64:]) not in names
     assert {removal["reason"] for removal in document["removed"]} == {
-        "its session was deleted",
+        "its session is deleted",
         "no session claims it",
     }
     with pytest.raises(ReferenceNotFoundError):

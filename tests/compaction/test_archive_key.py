@@ -31,6 +31,7 @@ async def test_without_the_key_nothing_is_archived_although_there_is_an_archive(
     answer = await compact_with(archive, archived_request(history(2), session=None))
     assert set(rules_of(answer).values()) == {"no_source_ref"}
     assert answer["stats"]["archived"] is None
+    assert any("names no session" in warning for warning in answer["stats"]["warnings"])
     assert everything_in(archive) == []
 
 

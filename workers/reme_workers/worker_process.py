@@ -48,7 +48,9 @@ def main() -> int:
         return _run(preset, arguments)
     except ConfigurationError as error:
         _log.error("%s", error.message)
-        return WRONG_CONFIGURATION
+    except ModuleNotFoundError as error:
+        _log.error("The module %s is missing. Install reme-compact[distributed].", error.name)
+    return WRONG_CONFIGURATION
 
 
 def _run(preset: Preset, arguments: WorkerArguments) -> int:
