@@ -1,28 +1,20 @@
 """Where the service is: the address of a call, from arguments and the preset."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import ClassVar
 
 from reme_compact.cli.usage import UsageError
+from reme_compact.client import address as client_address
 
 _WILDCARDS = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - read, never bound
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Host (a name, an IPv4 or a bare IPv6 address) and port of a service."""
+class Address(client_address.Address):
+    """Where a service is, as a command line names it: by two keys."""
 
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        """Write the address as it stands in a URL."""
-        return f"{_bracketed(self.host)}:{self.port}"
-
-    @property
-    def url(self) -> str:
-        """The base URL, without a final slash."""
-        return f"http://{self}"
+    __slots__ = ()
+    named_host: ClassVar[str] = "host="
+    named_whole: ClassVar[str] = "host= and port="
 
 
 def find_address(host: str | None, port: str | None, configured: Callable[[], Address]) -> Address:
@@ -69,7 +61,3 @@ def _check_port(port: str) -> int:
     if not (port.isascii() and port.isdecimal() and len(port) <= 5 and 1 <= int(port) <= 65535):
         raise UsageError("port: must be a whole number from 1 to 65535.")
     return int(port)
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -1,13 +1,10 @@
-"""Whether an answer is a proposal: checked once, before anything relies on its shape."""
+"""Whether an answer is a proposal that can be shown."""
 
-import http.client
+from http import HTTPStatus
 from typing import Any
 
-from pydantic import ValidationError
-
-from reme_compact.cli.client import Answer
-from reme_compact.contract.result import CallDecision, CompactionResult
-from reme_compact.contract.validation import problems_of
+from reme_compact.client import proposals
+from reme_compact.client.answers import Answer
 
 
 def proposal_of(answer: Answer) -> dict[str, Any]:
@@ -17,7 +14,7 @@ def proposal_of(answer: Answer) -> dict[str, Any]:
         ServiceUnavailableError: it is none, so whoever answered is no service.
 
     """
-    flaw = flaw_of(answer.value) if answer.status == http.client.OK else "no answer to this request"
+    flaw = flaw_of(answer.value) if answer.status == HTTPStatus.OK else "no answer to this request"
     if flaw is not None:
         raise answer.unlike_a_service(flaw)
     response: dict[str, Any] = answer.value
@@ -25,48 +22,15 @@ def proposal_of(answer: Answer) -> dict[str, Any]:
 
 
 def flaw_of(answer: Any) -> str | None:
-    """Say what keeps an answer from being a standard response with a proposal in it; null if nothing does.
-
-    Further fields are let through, and statistics of any shape: a newer service may have more to say.
-    """
-    if not isinstance(answer, dict) or not isinstance(answer.get("success"), bool):
-        return "no standard response"
-    result = answer.get("answer")
-    if not isinstance(result, dict) or not result.keys() >= {"messages", "decisions"}:
-        return "no proposal"
-    if not _are_messages(result["messages"]):
+    """Say what keeps an answer from being a standard response with a proposal in it that can be shown; else null."""
+    flaw = proposals.flaw_of(answer)
+    if flaw is None and not _have_blocks(answer["answer"]["messages"]):
         return "answer.messages: must be messages with lists of content blocks"
-    decisions = result["decisions"]
-    known = _known_fields(CompactionResult, result) | {
-        "messages": [],  # looked at above: to the command line their blocks are opaque, and there may be many
-        "stats": {},
-        "decisions": [_known_fields(CallDecision, one) for one in decisions]
-        if isinstance(decisions, list)
-        else decisions,
-    }
-    try:
-        CompactionResult.model_validate(known, strict=True)
-    except ValidationError as error:
-        problem = problems_of(error, CompactionResult)[0]
-        return f"answer.{problem['path']}: {problem['message']}"
-    return None
+    return flaw
 
 
-def _are_messages(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(message, dict)
-        and isinstance(message.get("content"), list)
-        and all(isinstance(block, dict) for block in message["content"])
-        for message in value
+def _have_blocks(messages: list[dict[str, Any]]) -> bool:
+    return all(
+        isinstance(message.get("content"), list) and all(isinstance(block, dict) for block in message["content"])
+        for message in messages
     )
-
-
-def _known_fields(model: type[CompactionResult | CallDecision], value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    return {name: _without_surrogates(value[name]) for name in model.model_fields if name in value}
-
-
-def _without_surrogates(value: Any) -> Any:
-    """Replace lone surrogates, which an id or a reference may hold and the model would refuse."""
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

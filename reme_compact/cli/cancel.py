@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 
 from reme_compact.cli.exit_codes import ExitCode
-from reme_compact.cli.job_answer import job_of
 from reme_compact.cli.job_calls import call_jobs
 from reme_compact.cli.job_output import choose_format, write_json, write_text
 from reme_compact.cli.job_words import read_words_of_one_job
 from reme_compact.cli.service_keys import SERVICE_KEYS, find_service
+from reme_compact.client.jobs import job_of
 from reme_compact.contract.job import JobDocument
 
 CANCEL_KEYS: Mapping[str, str] = {

@@ -1,72 +1,19 @@
-"""Calls to a running service: JSON in, JSON out, and every refusal as a typed error."""
+"""Calls to a running service as the command line makes them: with the key of the environment, and its advice."""
 
-import http.client
-from collections.abc import Mapping
-from dataclasses import dataclass
-from email.message import Message
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any
 
-from reme_compact.cli.address import Address
-from reme_compact.cli.authorization import API_KEY_VARIABLE, authorization
-from reme_compact.cli.encoding import to_json
-from reme_compact.cli.exchange import Sent, exchange
-from reme_compact.cli.unreachable import not_a_service, not_answering
-from reme_compact.contract.errors import (
-    ErrorFields,
-    InvalidJSONError,
-    ReMeError,
-    ReportedError,
-    UnauthorizedError,
-)
-from reme_compact.contract.strict_json import parse_json
-
-
-class ReportedProblemError(ReportedError):
-    """A problem document of the service, with the single problems it names."""
-
-    def __init__(self, document: Mapping[str, Any]) -> None:
-        super().__init__(
-            ErrorFields(
-                code=document["code"],
-                error=document["error"],
-                message=document["message"],
-                retryable=document["retryable"],
-            )
-        )
-        self._document = document
-
-    def extra(self) -> dict[str, Any]:
-        """Return the single problems, if the service named any."""
-        problems = self._document.get("problems")
-        return {"problems": problems} if problems else {}
-
-    def advised(self, advice: str) -> "ReportedProblemError":
-        """Return the same problem with lines of advice below its message."""
-        return ReportedProblemError({**self._document, "message": f"{self.message}\n{advice}"})
-
-    def without_prefix(self, prefix: str) -> "ReportedProblemError":
-        """Return the same problem without what stands before some of the keys that it names."""
-        problems, message = self._document.get("problems"), self.message
-        if not isinstance(problems, list) or not all(isinstance(one, Mapping) for one in problems):
-            return self
-        bare = [{**one, "path": str(one.get("path", "")).removeprefix(prefix)} for one in problems]
-        for before, after in zip(problems, bare, strict=True):
-            message = message.replace(f"{before.get('path')}: ", f"{after['path']}: ")
-        return ReportedProblemError({**self._document, "message": message, "problems": bare})
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a service answered that did not refuse: plain data, null if it is no JSON."""
-
-    address: Address
-    status: int
-    headers: Message
-    value: Any
-
-    def unlike_a_service(self, flaw: str) -> ReMeError:
-        """Say that a service would not answer so."""
-        return not_a_service(self.address, f"HTTP status {self.status}; {flaw}")
+from reme_compact.cli.usage import UsageError
+from reme_compact.client.address import Address
+from reme_compact.client.answers import Answer, answer_of
+from reme_compact.client.authorization import API_KEY_VARIABLE, authorization
+from reme_compact.client.errors import InvalidAddressError
+from reme_compact.client.exchange import exchange
+from reme_compact.client.problems import ReportedProblemError
+from reme_compact.client.sent import json_sent
+from reme_compact.contract.errors import UnauthorizedError
 
 
 def call_service(
@@ -95,40 +42,24 @@ def call_service(
         ConfigurationError: the API key in the environment cannot be one.
 
     """
-    body = None if request is None else to_json(request).encode()
-    json_headers = {"Accept": "application/json"} | ({} if body is None else {"Content-Type": "application/json"})
-    sent = Sent(method, path, {**json_headers, **authorization(), **(headers or {})}, body)
-    reply = exchange(address, sent, timeout_seconds=timeout_seconds)
-    value = json_or_none(reply.body)
-    if http.client.OK <= reply.status < http.client.MULTIPLE_CHOICES:
-        return Answer(address, reply.status, reply.headers, value)
-    raise refusal(address, reply.status, value)
+    sent = json_sent(method, path, request=request, headers={**authorization(), **(headers or {})})
+    with in_words_of_the_command_line():
+        return answer_of(address, exchange(address, sent, timeout_seconds=timeout_seconds))
 
 
-def refusal(address: Address, status: int, value: Any) -> ReMeError:
-    """Return what a reply with any other status than success means."""
-    if status >= http.client.BAD_REQUEST and is_problem(value):
-        problem = ReportedProblemError(value)
-        return problem.advised(_key_advice()) if status == http.client.UNAUTHORIZED else problem
-    if status == http.client.UNAUTHORIZED:
-        return UnauthorizedError(f"What answers at {address} wants a key.\n{_key_advice()}")
-    return not_answering(address, status)
-
-
-def is_problem(value: Any) -> bool:
-    """Tell whether plain data holds the four fields of a failure."""
-    if not isinstance(value, dict):
-        return False
-    texts = all(isinstance(value.get(name), str) for name in ("code", "error", "message"))
-    return texts and isinstance(value.get("retryable"), bool)
-
-
-def json_or_none(body: bytes) -> Any:
-    """Return what a body says; null if it is no JSON."""
+@contextmanager
+def in_words_of_the_command_line() -> Iterator[None]:
+    """Raise a refused key with advice, and an address that cannot be called as the mistake in `host=` that it is."""
     try:
-        return parse_json(body)
-    except InvalidJSONError:
-        return None
+        yield
+    except InvalidAddressError as error:
+        raise UsageError(error.message) from None
+    except UnauthorizedError as error:
+        raise UnauthorizedError(f"{error.message}\n{_key_advice()}") from None
+    except ReportedProblemError as problem:
+        if problem.status == HTTPStatus.UNAUTHORIZED:
+            raise problem.advised(_key_advice()) from None
+        raise
 
 
 def _key_advice() -> str:

@@ -7,12 +7,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from reme_compact.cli.client import Answer, ReportedProblemError
 from reme_compact.cli.job_calls import call_jobs
 from reme_compact.cli.service_keys import Service
 from reme_compact.cli.source import escape
-from reme_compact.cli.unreachable import AnswerLostError
 from reme_compact.cli.usage import UsageError
+from reme_compact.client.answers import Answer
+from reme_compact.client.errors import AnswerLostError
+from reme_compact.client.problems import ReportedProblemError
 from reme_compact.contract.errors import ServiceUnavailableError
 
 _KEY = re.compile("[\x21-\x7e]{1,255}")

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlencode
 
-from reme_compact.cli.client import Answer, ReportedProblemError, call_service
+from reme_compact.cli.client import call_service
 from reme_compact.cli.service_keys import Service
+from reme_compact.client.answers import Answer
+from reme_compact.client.jobs import jobs_path
+from reme_compact.client.problems import QUERY, ReportedProblemError
 
 _AGAIN = "Submit the request again if its result is still wanted."
-_QUERY = "query."
-"""What the service writes before the keys of a query; on a command line there is no query."""
 
 
 def call_jobs(
@@ -42,15 +42,9 @@ def call_jobs(
         raise advised(problem, service, parts[0] if parts else "") from None
 
 
-def jobs_path(*parts: str, query: Mapping[str, str] | None = None) -> str:
-    """Return a path below `/jobs`, percent-encoded."""
-    path = "/".join(("/jobs", *(quote(part, safe="") for part in parts)))
-    return f"{path}?{urlencode(query)}" if query else path
-
-
 def advised(problem: ReportedProblemError, service: Service, job_id: str) -> ReportedProblemError:
     """Return a problem with advice, if there is any beyond what the service says."""
-    problem = problem.without_prefix(_QUERY)
+    problem = problem.without_prefix(QUERY)
     code = problem.code
     if code in ("not_found", "method_not_allowed"):
         return problem.advised(

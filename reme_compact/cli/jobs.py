@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from reme_compact.cli.exit_codes import ExitCode
-from reme_compact.cli.job_answer import job_of, page_of, time_of
+from reme_compact.cli.job_answer import time_of
 from reme_compact.cli.job_calls import call_jobs
 from reme_compact.cli.job_output import choose_format, write_json, write_text
 from reme_compact.cli.job_text import detail, table
@@ -12,6 +12,7 @@ from reme_compact.cli.printable import printable
 from reme_compact.cli.service_keys import SERVICE_KEYS, Service, find_service
 from reme_compact.cli.source import escape
 from reme_compact.cli.usage import UsageError
+from reme_compact.client.jobs import job_of, page_of
 from reme_compact.contract.job import JOB_STATUSES
 from reme_compact.contract.validation import unknown_name
 

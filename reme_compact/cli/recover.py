@@ -3,11 +3,9 @@
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from reme_compact.archive.pieces import DEFAULT_PIECE_CHARS, MOST_PIECE_CHARS, Piece
-from reme_compact.archive.reference import original_bytes, parse_reference
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.job_output import choose_format, write_json
 from reme_compact.cli.output import complain
@@ -17,6 +15,7 @@ from reme_compact.cli.served_original import ServedOriginal
 from reme_compact.cli.service_keys import SERVICE_KEYS, find_service
 from reme_compact.cli.source import escape
 from reme_compact.cli.usage import UsageError, sentence
+from reme_compact.client.originals import are_original
 from reme_compact.contract.errors import ArchiveDamagedError, InvalidRequestError
 
 if TYPE_CHECKING:
@@ -129,12 +128,8 @@ def _write_rest(original: "Original", wanted: _Wanted) -> None:
 def _checked_rest(original: "Original", wanted: _Wanted, offset: int) -> list[Piece]:
     """Read to the end; what begins at the beginning is held against the hash in the reference before it is used."""
     pieces = list(original.rest(offset))
-    if pieces[0].offset == 0:
-        digest = sha256()
-        for piece in pieces:
-            digest.update(original_bytes(piece.text))
-        if digest.hexdigest() != parse_reference(wanted.reference).sha256:
-            raise ArchiveDamagedError("What was read is not the original that the reference names, so it is not shown.")
+    if pieces[0].offset == 0 and not are_original(pieces, wanted.reference):
+        raise ArchiveDamagedError("What was read is not the original that the reference names, so it is not shown.")
     return pieces
 
 

@@ -8,7 +8,6 @@ from reme_compact.cli.call_numbers import LONGEST_SECONDS, seconds, whole
 from reme_compact.cli.call_words import read_call
 from reme_compact.cli.delivery import deliver, idempotency_key, whereabouts
 from reme_compact.cli.exit_codes import ExitCode
-from reme_compact.cli.job_answer import job_of
 from reme_compact.cli.job_output import write_json, write_text
 from reme_compact.cli.job_text import status
 from reme_compact.cli.output import complain
@@ -18,6 +17,7 @@ from reme_compact.cli.request_values import build_request
 from reme_compact.cli.service_keys import ADDRESS_KEYS, Service, find_service
 from reme_compact.cli.streams import is_terminal
 from reme_compact.cli.usage import UsageError
+from reme_compact.client.jobs import job_of
 from reme_compact.contract.job import JobDocument
 
 SUBMIT_KEYS: Mapping[str, str] = {

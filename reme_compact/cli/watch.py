@@ -5,16 +5,17 @@ import time
 from collections.abc import Sequence
 
 from reme_compact.cli.exit_codes import ExitCode
-from reme_compact.cli.job_answer import job_of
 from reme_compact.cli.job_calls import call_jobs
-from reme_compact.cli.job_events import events_of, follow
+from reme_compact.cli.job_events import events_of
 from reme_compact.cli.job_words import read_words_of_one_job
 from reme_compact.cli.output import complain
 from reme_compact.cli.service_keys import ADDRESS_KEYS, Service, find_service
 from reme_compact.cli.streams import is_terminal
-from reme_compact.cli.unreachable import AnswerLostError, NobodyListensError
 from reme_compact.cli.watch_lines import Display, choose_display
 from reme_compact.cli.watched import Watched
+from reme_compact.client.errors import AnswerLostError, NobodyListensError
+from reme_compact.client.following import follow
+from reme_compact.client.jobs import job_of
 from reme_compact.contract.errors import ServiceUnavailableError
 
 WATCH_KEYS = {**ADDRESS_KEYS, "timeout": "seconds for the service to begin to answer; default: 60"}

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from reme_compact.cli.client import is_problem
 from reme_compact.cli.job_text import error_text
+from reme_compact.client.problems import is_problem
 from reme_compact.contract.job import FINAL_STATUSES, JobError, JobEvent
 
 

@@ -1,9 +1,9 @@
 import pytest
 from scripted_service import JOB_ID, ScriptedService, job_document, problem
 
-from reme_compact.cli.authorization import authorization
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.main import main
+from reme_compact.client.authorization import authorization
 from reme_compact.contract.errors import ConfigurationError
 
 SECRET = "reme_s3cret-s3cret-s3cret"

@@ -154,7 +154,7 @@ def test_a_conversation_that_goes_wrong(said: bytes, named: str) -> None:
 def test_an_answer_without_end_is_given_up(
     stand_in: Any, response: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reme_compact.cli.exchange._LONGEST_BODY", 1000)
+    monkeypatch.setattr("reme_compact.client.exchange.LONGEST_BODY", 1000)
     stand_in.answers(200, response)
     with pytest.raises(ServiceUnavailableError, match=r"not a reme service .no HTTP that can be read"):
         call(stand_in.port)

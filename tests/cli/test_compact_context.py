@@ -6,8 +6,8 @@ import pytest
 
 from reme_compact.cli import compact_context
 from reme_compact.cli.address import Address
-from reme_compact.cli.client import Answer
 from reme_compact.cli.exit_codes import ExitCode
+from reme_compact.client.answers import Answer
 
 MESSAGES = 'messages=[{"role":"user","content":[]}]'
 

@@ -11,9 +11,9 @@ from scripted_service import JOB_ID, ScriptedService, job_document, problem
 from terminal import Terminal
 
 from reme_compact.cli.exit_codes import ExitCode
-from reme_compact.cli.job_calls import jobs_path
 from reme_compact.cli.job_text import age
 from reme_compact.cli.main import main
+from reme_compact.client.jobs import jobs_path
 
 NOW = "Tue, 01 Dec 2026 10:05:00 GMT"
 OTHER_ID = "019a0c6f2b1f-0123456789abcdef0123"

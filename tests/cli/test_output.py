@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 from terminal import Terminal
 
-from reme_compact.cli.client import ReportedProblemError
 from reme_compact.cli.output import choose_output, complain, errors_as_json, show, show_error
 from reme_compact.cli.usage import UsageError
+from reme_compact.client.problems import ReportedProblemError
 from reme_compact.contract.errors import FieldProblem, InvalidRequestError, ServiceUnavailableError
 
 

@@ -8,14 +8,14 @@ import pytest
 from job_streams import EVENTS, HALF, JOB, LINES, PLANNED, QUEUED, STARTED, WHOLE, sse
 from scripted_service import JOB_ID, ScriptedService, job_document, problem
 
-from reme_compact.cli import job_events
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.main import main
+from reme_compact.client import following, job_events
 
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_events, "WAITS", (0.0,) * 3)
+    monkeypatch.setattr(following, "WAITS", (0.0,) * 3)
 
 
 def watch(scripted: ScriptedService, *words: str) -> int:
@@ -107,7 +107,7 @@ def test_a_job_that_ended_with_its_service_is_told(
 def test_a_service_that_stopped_is_said_to_have_stopped(
     scripted: ScriptedService, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(job_events, "WAITS", (0.0,) * 20)
+    monkeypatch.setattr(following, "WAITS", (0.0,) * 20)
     scripted.streams(EVENTS, QUEUED)
     [stream] = scripted.script[EVENTS]
 
@@ -118,7 +118,7 @@ def test_a_service_that_stopped_is_said_to_have_stopped(
     scripted.script[EVENTS] = [stream_and_stop_listening]
     assert watch(scripted) == ExitCode.UNREACHABLE
     complaint = capsys.readouterr().err
-    assert complaint.count("nobody listens there any more; trying again") == job_events.REFUSALS_AT_MOST - 1
+    assert complaint.count("nobody listens there any more; trying again") == following.REFUSALS_AT_MOST - 1
     assert f"The service at 127.0.0.1:{scripted.port} stopped before the job ended." in complaint
     assert "submit the request again" in complaint
     assert f"  reme watch {JOB_ID} host=127.0.0.1 port={scripted.port}\n" in complaint
@@ -188,7 +188,7 @@ def test_a_closed_standard_output_leaves_the_exit_code(
 def test_a_service_that_falls_silent_is_asked_again(
     scripted: ScriptedService, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(job_events, "_SILENCE_SECONDS", 0.2)
+    monkeypatch.setattr(job_events, "SILENCE_SECONDS", 0.2)
     release = threading.Event()
 
     def fall_silent(handler: Any) -> None:

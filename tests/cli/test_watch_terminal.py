@@ -12,16 +12,16 @@ from job_streams import DONE, EVENTS, JOB, LINES, PLANNED, QUEUED, STARTED, WHOL
 from scripted_service import JOB_ID, ScriptedService, job_document, problem
 from terminal import Terminal
 
-from reme_compact.cli import job_events
 from reme_compact.cli.exit_codes import ExitCode
 from reme_compact.cli.main import main
+from reme_compact.client import following
 
 REME = Path(sys.executable).with_name("reme")
 
 
 @pytest.fixture(autouse=True)
 def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job_events, "WAITS", (0.0,) * 3)
+    monkeypatch.setattr(following, "WAITS", (0.0,) * 3)
 
 
 def watch(scripted: ScriptedService) -> int:

@@ -14,11 +14,11 @@ class AgentScopeFormat:
 
     def fits(self, messages: Sequence[SourceMessage]) -> bool:
         """Tell whether every message has a role and blocks, and the first tool block is one of AgentScope's."""
-        if not all(message.get("role") in ROLES and isinstance(message.get("content"), list) for message in messages):
+        if not all(_has_blocks(message) for message in messages):
             return False
         for message in messages:
             for block in message["content"]:
-                kind = block.get("type") if isinstance(block, dict) else None
+                kind = block.get("type")
                 if kind in ("tool_call", "tool_use") or (kind == "tool_result" and "tool_use_id" in block):
                     return bool(kind == "tool_call")
         return True
@@ -46,3 +46,10 @@ class AgentScopeFormat:
         """Yield nothing: the pairs of a history are found by their ids, wherever they stand."""
         del messages
         return iter(())
+
+
+def _has_blocks(message: SourceMessage) -> bool:
+    content = message.get("content")
+    return (
+        message.get("role") in ROLES and isinstance(content, list) and all(isinstance(item, dict) for item in content)
+    )

@@ -1,11 +1,15 @@
 """The gate that a proposal passes before it leaves: it breaks no rule of its provider that its source kept."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from reme_compact.contract.errors import InvalidProposalError
+from reme_compact.contract.messages import Block, Message
+from reme_compact.history.formats.changed_texts import changed_texts
 from reme_compact.history.formats.opening import OpenedHistory
-from reme_compact.history.formats.protocol import SourceMessage
+from reme_compact.history.formats.protocol import HistoryFormatError, SourceMessage
 from reme_compact.history.pairs import Location
+from reme_compact.history.text import result_text
 
 ONLY_RESULTS_CHANGE = "only_results_change"
 """Rule of every format: a proposal differs from its source in the texts of replaced results alone."""
@@ -22,33 +26,57 @@ def check_proposal(history: OpenedHistory, proposal: list[SourceMessage], replac
     Raises:
         InvalidProposalError: it breaks a rule that the source kept; says which and where.
     """
+    if len(proposal) != len(history.source):
+        raise _broken(ONLY_RESULTS_CHANGE, "", "another number of messages came out")
     texts: dict[int, dict[int, str]] = {}
     for (message_index, block_index), text in replaced.items():
         texts.setdefault(message_index, {})[block_index] = text
-    if len(proposal) != len(history.source):
-        raise _broken(ONLY_RESULTS_CHANGE, "", "another number of messages came out")
-    for index, (now, before) in enumerate(zip(proposal, history.source, strict=True)):
-        if now is not before and not _differs_in_results_alone(history, now, index, texts.get(index, {})):
+    touched = [
+        index
+        for index, (now, before) in enumerate(zip(proposal, history.source, strict=True))
+        if now is not before or index in texts
+    ]
+    if not touched:
+        return
+    view = _read_again(history, proposal)
+    _check_rules(history, proposal)
+    for index in touched:
+        expected = texts.get(index, {})
+        if not _reads_as_it_should(view[index], history.view[index], expected):
+            raise _broken(ONLY_RESULTS_CHANGE, f"[{index}]", "something in it does not read as it should")
+        if not _differs_in_results_alone(history, proposal[index], index, expected):
             raise _broken(ONLY_RESULTS_CHANGE, f"[{index}]", "something other than the text of a result changed")
-    if replaced and not history.is_own_view:
-        _check_rules(history, proposal)
+
+
+def _read_again(history: OpenedHistory, proposal: list[SourceMessage]) -> list[Message]:
+    try:
+        return history.format.read(proposal)
+    except HistoryFormatError as error:
+        raise _broken(ONLY_RESULTS_CHANGE, error.path, error.message) from None
+
+
+def _reads_as_it_should(now: Message, before: Message, texts: Mapping[int, str]) -> bool:
+    """Look at what the format reads: the replaced results say what they should, and all else what it did."""
+    if {**now, "content": None} != {**before, "content": None} or len(now["content"]) != len(before["content"]):
+        return False
+    return all(
+        _is_replaced(block, known, texts[at]) if at in texts else block == known
+        for at, (block, known) in enumerate(zip(now["content"], before["content"], strict=True))
+    )
+
+
+def _is_replaced(block: Block, known: Block, text: str) -> bool:
+    if known.get("type") != "tool_result" or {**block, "output": None} != {**known, "output": None}:
+        return False
+    return result_text(block) == text
 
 
 def _differs_in_results_alone(history: OpenedHistory, now: SourceMessage, index: int, texts: Mapping[int, str]) -> bool:
-    before, read = history.source[index], history.view[index]["content"]
-    if any(read[block].get("type") != "tool_result" for block in texts):
-        return False
-    if not history.is_own_view:
-        # Put the new texts into the source's message again: it must become the proposal's.
-        for block, text in sorted(texts.items()):
-            before = history.format.with_output(before, block, text)
-        return before == now
-    if {**now, "content": None} != {**before, "content": None} or len(now["content"]) != len(read):
-        return False
-    return all(
-        block == ({**known, "output": texts[at]} if at in texts else known)
-        for at, (block, known) in enumerate(zip(now["content"], read, strict=True))
-    )
+    """Look at what the format does not read as well: each difference is the text of one replaced result."""
+    content = history.view[index]["content"]
+    expected = Counter((result_text(content[block]) or "", text) for block, text in texts.items())
+    changes = changed_texts(history.source[index], now)
+    return changes is not None and Counter(changes) == expected
 
 
 def _check_rules(history: OpenedHistory, proposal: list[SourceMessage]) -> None:

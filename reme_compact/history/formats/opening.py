@@ -44,7 +44,12 @@ def open_history(request: CompactionRequest) -> OpenedHistory:
     try:
         view = known.read(request.messages)
     except HistoryFormatError as error:
-        raise InvalidRequestError([{"path": f"messages{error.path}", "message": error.message}]) from None
+        message = error.message
+        if request.format is None and not known.fits(request.messages):
+            message += (
+                " in AgentScope's format, and the messages fit no other; name theirs to learn what is wrong in it"
+            )
+        raise InvalidRequestError([{"path": f"messages{error.path}", "message": message}]) from None
     return OpenedHistory(known, request.messages, view)
 
 

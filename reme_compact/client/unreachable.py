@@ -3,27 +3,16 @@
 import http.client
 import socket
 
-from reme_compact.cli.address import Address
-from reme_compact.cli.usage import UsageError
-from reme_compact.contract.errors import ServiceUnavailableError
+from reme_compact.client.address import Address
+from reme_compact.client.errors import (
+    AnswerLostError,
+    InvalidAddressError,
+    NobodyListensError,
+    ServiceUnreachableError,
+)
 
 START_COMMAND = "  reme start config=decision_compaction"
 _GATEWAY_STATUSES = frozenset({502, 503, 504})
-
-
-class _UnansweredError(ServiceUnavailableError):
-    @property
-    def error(self) -> str:
-        """Name of the public kind of error, which the kinds below are."""
-        return ServiceUnavailableError.__name__
-
-
-class AnswerLostError(_UnansweredError):
-    """No answer came to a request that may have arrived, so what it asks for may be done."""
-
-
-class NobodyListensError(_UnansweredError):
-    """The address refuses connections: there is no service, so nothing was sent."""
 
 
 def explained(error: BaseException, address: Address, timeout_seconds: float) -> BaseException:
@@ -35,38 +24,43 @@ def explained(error: BaseException, address: Address, timeout_seconds: float) ->
     if isinstance(error, ConnectionResetError | BrokenPipeError | http.client.IncompleteRead):
         return AnswerLostError(f"The connection to {address} broke before an answer came.")
     if isinstance(error, http.client.InvalidURL | UnicodeError):
-        return UsageError("host: must be a name or an address.")
+        return InvalidAddressError("host: must be a name or an address.")
     if isinstance(error, http.client.HTTPException):
         return not_a_service(address, "no HTTP that can be read")
     if isinstance(error, socket.gaierror):
         return _unreachable(
-            f"The host '{address.host}' cannot be found ({error.strerror}); check host=.",
+            f"The host '{address.host}' cannot be found ({error.strerror}); check {address.named_host}.",
             retryable=error.errno == socket.EAI_AGAIN,
         )
     if isinstance(error, OSError):
         cause = f" ({error.strerror})" if error.strerror else ""
-        kind = NobodyListensError if isinstance(error, ConnectionRefusedError) else ServiceUnavailableError
+        kind = NobodyListensError if isinstance(error, ConnectionRefusedError) else ServiceUnreachableError
         return kind(f"No service answers at {address}{cause}. Start one with:\n{START_COMMAND}")
     return error
 
 
-def not_a_service(address: Address, found: str) -> ServiceUnavailableError:
+def silent(address: Address, silence_seconds: float) -> ServiceUnreachableError:
+    """Say that a stream brought nothing for longer than a service ever keeps quiet."""
+    return ServiceUnreachableError(f"The service at {address} said nothing for {silence_seconds:g} seconds.")
+
+
+def not_a_service(address: Address, found: str) -> ServiceUnreachableError:
     """Say that something else has the address; it will have it the next time, too."""
     return _unreachable(
-        f"What answers at {address} is not a reme service ({found}); check host= and port=.\n"
+        f"What answers at {address} is not a reme service ({found}); check {address.named_whole}.\n"
         f"A service can listen on another port:\n{START_COMMAND} service.port=2334",
         retryable=False,
     )
 
 
-def not_answering(address: Address, status: int) -> ServiceUnavailableError:
+def not_answering(address: Address, status: int) -> ServiceUnreachableError:
     """Say that a reply without a problem document came, perhaps from a gateway whose service is away."""
     if status in _GATEWAY_STATUSES:
         return AnswerLostError(f"What answers at {address} says that its service is away (HTTP {status}).")
     return not_a_service(address, f"HTTP status {status}")
 
 
-def _unreachable(message: str, *, retryable: bool) -> ServiceUnavailableError:
-    error = ServiceUnavailableError(message)
+def _unreachable(message: str, *, retryable: bool) -> ServiceUnreachableError:
+    error = ServiceUnreachableError(message)
     error.retryable = retryable
     return error

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reme_compact.cli import event_stream
-from reme_compact.cli.event_stream import EventParser, StreamEvent, StreamFlawError
+from reme_compact.client import event_stream
+from reme_compact.client.event_stream import EventParser, StreamEvent, StreamFlawError
 
 STREAM = (
     "\ufeffid: 1-0\nevent: queued\ndata: {}\n\n"

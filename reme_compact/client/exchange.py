@@ -1,57 +1,40 @@
 """One exchange over HTTP with a service, bounded in time.
 
 The standard library's client does: one request, to an address that was given, without proxies or redirects. It is
-loaded in a tenth of the time that a full HTTP library takes, and a call is mostly start-up.
+loaded in a tenth of the time that a full HTTP library takes, and a call of the command line is mostly start-up.
 """
 
 import http.client
+import ssl
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from email.message import Message
 from typing import Generic, TypeVar
 
-from reme_compact.cli.address import Address
-from reme_compact.cli.unreachable import explained
-from reme_compact.contract.errors import ServiceUnavailableError
+from reme_compact.client.address import Address
+from reme_compact.client.sent import LONGEST_BODY, PIECE, Reply, Sent
+from reme_compact.client.unreachable import explained, silent
 
 T = TypeVar("T")
 
-_PIECE = 1024 * 1024
-_LONGEST_BODY = 1024 * _PIECE
 
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What is sent: the path is percent-encoded; `body` null means none."""
-
-    method: str
-    path: str
-    headers: Mapping[str, str]
-    body: bytes | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back, as it came."""
-
-    status: int
-    headers: Message
-    body: bytes
-
-
-def exchange(address: Address, sent: Sent, *, timeout_seconds: float) -> Reply:
+def exchange(address: Address, sent: Sent, *, timeout_seconds: float, tls: ssl.SSLContext | None = None) -> Reply:
     """Send a request and read the whole reply.
 
+    Args:
+        address: the service.
+        sent: the request.
+        timeout_seconds: for all of it.
+        tls: whom to trust where the address is `https`; null: as the system does.
+
     Raises:
-        ServiceUnavailableError: nothing that speaks HTTP answered in time.
-        UsageError: the address cannot be called.
+        ServiceUnreachableError: nothing that speaks HTTP answered in time.
+        InvalidAddressError: the address cannot be called.
 
     """
 
     def run() -> Reply:
-        connection, response = _open(address, sent, timeout_seconds)
+        connection, response = _open(address, sent, timeout_seconds, tls)
         try:
             return Reply(response.status, response.headers, read_body(response))
         finally:
@@ -62,7 +45,7 @@ def exchange(address: Address, sent: Sent, *, timeout_seconds: float) -> Reply:
 
 @contextmanager
 def open_stream(
-    address: Address, sent: Sent, *, timeout_seconds: float, silence_seconds: float
+    address: Address, sent: Sent, *, timeout_seconds: float, silence_seconds: float, tls: ssl.SSLContext | None = None
 ) -> Iterator[http.client.HTTPResponse]:
     """Send a request and give the reply to be read as it comes; what goes wrong while reading is explained, too.
 
@@ -71,20 +54,19 @@ def open_stream(
         sent: the request.
         timeout_seconds: for the reply to begin.
         silence_seconds: longest time without a byte.
+        tls: whom to trust where the address is `https`; null: as the system does.
 
     Raises:
-        ServiceUnavailableError: nothing that speaks HTTP answered in time, or the connection broke.
-        UsageError: the address cannot be called.
+        ServiceUnreachableError: nothing that speaks HTTP answered in time, or the connection broke.
+        InvalidAddressError: the address cannot be called.
 
     """
-    opened = _Within(timeout_seconds, lambda: _open(address, sent, silence_seconds))
+    opened = _Within(timeout_seconds, lambda: _open(address, sent, silence_seconds, tls))
     connection, response = opened.result(address)
     try:
         yield response
     except TimeoutError:
-        raise ServiceUnavailableError(
-            f"The service at {address} said nothing for {silence_seconds:g} seconds."
-        ) from None
+        raise silent(address, silence_seconds) from None
     except (OSError, http.client.HTTPException) as error:
         raise explained(error, address, silence_seconds) from None
     finally:
@@ -95,9 +77,9 @@ def open_stream(
 def read_body(response: http.client.HTTPResponse) -> bytes:
     """Read a body in pieces: the length that a stranger declares may be any number, and its end may never come."""
     body = bytearray()
-    while piece := response.read(_PIECE):
+    while piece := response.read(PIECE):
         body += piece
-        if len(body) > _LONGEST_BODY:
+        if len(body) > LONGEST_BODY:
             raise http.client.HTTPException
     if response.length:
         raise http.client.IncompleteRead(b"")
@@ -105,16 +87,23 @@ def read_body(response: http.client.HTTPResponse) -> bytes:
 
 
 def _open(
-    address: Address, sent: Sent, step_seconds: float
+    address: Address, sent: Sent, step_seconds: float, tls: ssl.SSLContext | None
 ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-    connection = http.client.HTTPConnection(address.host, address.port, timeout=step_seconds)
+    connection = _connection(address, step_seconds, tls)
     try:
         with suppress(BrokenPipeError, ConnectionResetError):  # a body that is refused is answered before its end
-            connection.request(sent.method, sent.path, sent.body, dict(sent.headers))
+            connection.request(sent.method, address.prefix + sent.path, sent.body, dict(sent.headers))
         return connection, connection.getresponse()
     except BaseException:
         connection.close()
         raise
+
+
+def _connection(address: Address, step_seconds: float, tls: ssl.SSLContext | None) -> http.client.HTTPConnection:
+    if address.scheme == "http":
+        return http.client.HTTPConnection(address.host, address.port, timeout=step_seconds)
+    trust = ssl.create_default_context() if tls is None else tls
+    return http.client.HTTPSConnection(address.host, address.port, timeout=step_seconds, context=trust)
 
 
 class _Within(Generic[T]):

@@ -2,8 +2,8 @@ from collections.abc import Callable, Generator
 
 import pytest
 
-from reme_compact.cli.job_events import REFUSALS_AT_MOST, WAITS, follow
-from reme_compact.cli.unreachable import NobodyListensError
+from reme_compact.client.errors import NobodyListensError
+from reme_compact.client.following import REFUSALS_AT_MOST, WAITS, follow
 from reme_compact.contract.errors import (
     ErrorFields,
     JobNotFoundError,
