@@ -87,6 +87,43 @@ async def test_workers_on_this_machine_end_with_their_parent(how: signal.Signals
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells who the children are")
+async def test_on_this_machine_a_lost_supervisor_is_replaced_and_a_lost_server_ends_it_all() -> None:
+    parent = subprocess.Popen(  # noqa: ASYNC220
+        [sys.executable, "-c", _LOCAL], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert parent.stdout is not None
+    with parent, parent.stdout as told:
+        try:
+            await asyncio.to_thread(told.readline)
+            async with asyncio.timeout(LONGEST_WAIT):
+                while len(running(parent.pid, "reme_workers.supervision")) < 2:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            (supervisor,) = running(parent.pid, "reme_workers.supervision")[:1]
+            os.kill(supervisor, signal.SIGKILL)
+            async with asyncio.timeout(LONGEST_WAIT):
+                while len(set(running(parent.pid, "reme_workers.supervision")) - {supervisor}) < 2:  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)
+            family = children_of(parent.pid)
+            (server,) = running(parent.pid, "-server")
+            os.kill(server, signal.SIGKILL)
+            assert await asyncio.to_thread(parent.wait, LONGEST_WAIT) == -signal.SIGTERM
+            await until_gone(family)
+        finally:
+            parent.kill()
+
+
+def running(process_id: int, words: str) -> list[int]:
+    """Return the processes below one that live and whose command line holds some words."""
+    found = []
+    for child in sorted(children_of(process_id)):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            line = Path(f"/proc/{child}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+            if words in line and is_alive(child):
+                found.append(child)
+    return found
+
+
 async def test_a_worker_that_ends_is_started_again_and_one_that_is_asked_to_end_is_not(tmp_path: Path) -> None:
     async with cluster(tmp_path) as it:
         supervisor = it.start_worker("jobs", supervised=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reme_compact.cli.decision_lines import tool_names
+from reme_compact.cli.decision_lines import blocks_of, readable_messages, tool_names
 from reme_compact.cli.printable import printable, shorten
 from reme_compact.cli.sent import option, says_nothing
 
@@ -93,7 +93,7 @@ def _obstacles(result: Mapping[str, Any], request: Mapping[str, Any] | None) -> 
     stats = _stats(result)
     rules, tools = set(stats.get("protected_by") or ()), []
     if request is not None:
-        pairs = zip(result.get("decisions") or [], tool_names(result.get("messages") or []), strict=False)
+        pairs = zip(result.get("decisions") or [], tool_names(readable_messages(result)), strict=False)
         movable = [(one, tool) for one, (_, tool) in pairs if _detail(stats, one) in _MOVABLE]
         eligible, refs = request.get("eligible_tool_names") or (), request.get("source_refs") or {}
         chosen = [(one, tool) for one, tool in movable if tool in eligible]
@@ -141,7 +141,7 @@ def _why_not(result: Mapping[str, Any]) -> str:
 
 def _why_no_calls(messages: list[Mapping[str, Any]]) -> str:
     """Say that the messages are in another format, where they look it."""
-    blocks = (block for message in messages for block in message.get("content") or () if isinstance(block, Mapping))
+    blocks = (block for message in messages for block in blocks_of(message))
     kinds = dict.fromkeys(str(block.get("type")) for block in blocks)
     foreign = [shorten(kind, 30) for kind in kinds if kind not in _KNOWN_BLOCKS]
     signs = [f"blocks of type {', '.join(foreign[:_NAMED_AT_MOST])}"] if foreign else []

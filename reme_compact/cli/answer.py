@@ -3,6 +3,7 @@
 from http import HTTPStatus
 from typing import Any
 
+from reme_compact.cli.decision_lines import is_foreign
 from reme_compact.client import proposals
 from reme_compact.client.answers import Answer
 
@@ -24,7 +25,7 @@ def proposal_of(answer: Answer) -> dict[str, Any]:
 def flaw_of(answer: Any) -> str | None:
     """Say what keeps an answer from being a standard response with a proposal in it that can be shown; else null."""
     flaw = proposals.flaw_of(answer)
-    if flaw is None and not _have_blocks(answer["answer"]["messages"]):
+    if flaw is None and not is_foreign(answer["answer"]) and not _have_blocks(answer["answer"]["messages"]):
         return "answer.messages: must be messages with lists of content blocks"
     return flaw
 

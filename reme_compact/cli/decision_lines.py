@@ -41,7 +41,7 @@ def decision_lines(result: Mapping[str, Any], threshold: float) -> list[Decision
     """
     stats = result.get("stats") or {}
     details, explanations = stats.get("details") or {}, stats.get("explanations") or {}
-    names = tool_names(result.get("messages") or [])
+    names = tool_names(readable_messages(result))
     name_of = dict(names)
     lines = []
     for index, decision in enumerate(result.get("decisions") or []):
@@ -64,14 +64,46 @@ def decision_lines(result: Mapping[str, Any], threshold: float) -> list[Decision
     return lines
 
 
+def is_foreign(result: Mapping[str, Any]) -> bool:
+    """Tell whether a proposal says that its messages are not written as AgentScope's."""
+    return _format_of(result) not in (None, "agentscope")
+
+
+def _format_of(result: Mapping[str, Any]) -> str | None:
+    stats = result.get("stats")
+    name = stats.get("format") if isinstance(stats, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def readable_messages(result: Mapping[str, Any]) -> list[Any]:
+    """Return the messages of a proposal in AgentScope's structure; none, if they cannot be read."""
+    messages: list[Any] = result.get("messages") or []
+    if not is_foreign(result):
+        return messages
+    from reme_compact.history.formats.protocol import HistoryFormatError  # noqa: PLC0415 - a call is mostly start-up
+    from reme_compact.history.formats.registry import FORMATS  # noqa: PLC0415 - a call is mostly start-up
+
+    known = next((known for name, known in FORMATS.items() if name == _format_of(result)), None)
+    try:
+        return known.read(messages) if known is not None else []
+    except HistoryFormatError:
+        return []
+
+
 def tool_names(messages: list[Any]) -> list[tuple[str, str]]:
     """Return call id and tool name of every tool call with an id, in order of appearance."""
     return [
         (block["id"], str(block.get("name", "")))
         for message in messages
-        for block in message.get("content", ())
+        for block in blocks_of(message)
         if block.get("type") == "tool_call" and isinstance(block.get("id"), str) and block["id"]
     ]
+
+
+def blocks_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the content blocks of a message; none, if its content is anything else."""
+    content = message.get("content")
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
 
 
 def probability_text(probability: float, threshold: float) -> str:

@@ -15,6 +15,10 @@ def readable_stats(result: Mapping[str, Any]) -> dict[str, Any]:
     return {name: stats[name] for name, fits in _SHAPES.items() if name in stats and fits(stats[name])}
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
 def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
@@ -37,4 +41,5 @@ _SHAPES: Mapping[str, Callable[[Any], bool]] = {
     **{f"{name}_{side}": _is_count for name in ("messages", "chars", "tokens") for side in ("before", "after")},
     **dict.fromkeys(("candidates", "asked", "requests"), _is_count),
     "elapsed_ms": _is_size,
+    "format": _is_text,
 }

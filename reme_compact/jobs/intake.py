@@ -2,7 +2,7 @@
 
 import logging
 
-from anyio import CancelScope
+from anyio import CancelScope, to_thread
 
 from reme_compact.contract.errors import FieldProblem, InvalidRequestError, ReMeError
 from reme_compact.contract.exception_places import exception_places
@@ -16,6 +16,9 @@ from reme_compact.presets.schema import ExecutionSettings
 
 _AFTER_DEADLINE_SECONDS = 2.0
 """How long a job whose time runs from acceptance may be queued beyond it: whoever can start it does so at once."""
+
+_MUCH_TO_READ_BYTES = 64 * 1024
+"""A larger request is looked through in a thread."""
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +63,10 @@ async def accept(
         ServiceStoppingError: the service stops.
     """
     _check_times(settings, request, start_within_seconds)
-    deployment.check_request(request)
+    if len(body) > _MUCH_TO_READ_BYTES:
+        await to_thread.run_sync(deployment.check_request, request)
+    else:
+        deployment.check_request(request)
     start_within = settings.start_within_seconds if start_within_seconds is None else start_within_seconds
     if runs_from_acceptance:
         start_within = min(start_within, request.options.total_timeout_seconds + _AFTER_DEADLINE_SECONDS)
