@@ -74,10 +74,9 @@ class Originals:
         of_keeper: dict[str, list[Candidate]] = {"host": [], "archive": [], "archive_already": []}
         for replacement in replacements:
             of_keeper[replacement.candidate.kept_by].append(replacement.candidate)
-        failures = {
-            **self._store(of_keeper["archive"], check),
-            **self._confirm(of_keeper["archive_already"], check),
-        }
+        # What was read back may stand whole in the history, too, so that goes first.
+        failures = self._store(of_keeper["archive"], check)
+        failures |= self._store(of_keeper["archive_already"], check)
         unresolved = self._unresolved(of_keeper["host"], check)
         rules = {**dict.fromkeys(failures, ARCHIVE_FAILED), **dict.fromkeys(unresolved, UNRESOLVED)}
         warnings = [
@@ -92,13 +91,12 @@ class Originals:
         """Give up the claim to what was stored and is not replaced; what is left behind costs room, nothing else."""
         candidates = [replacement.candidate for replacement in applied]
         own = [self._stored[candidate.call.id] for candidate in candidates if candidate.call.id in self._stored]
-        # Calls that share id and output share a claim; and what was read back needs any claim to its original.
+        # Calls that share id and output share a claim.
         claims = {(stored.reference, stored.claim) for stored in own}
-        read_back = {candidate.source_ref for candidate in candidates if candidate.kept_by == "archive_already"}
         rest = {
             decision_id: stored
             for decision_id, stored in self._stored.items()
-            if (stored.reference, stored.claim) not in claims and stored.reference not in read_back
+            if (stored.reference, stored.claim) not in claims
         }
         self._unclaim(rest.values(), with_texts=False)
         for decision_id in rest:
@@ -141,12 +139,21 @@ class Originals:
         """Store some; yield decision ids and words of those that could not be."""
         if self._archive is None or self._session is None:
             raise RuntimeError("there is no archive")
-        entries = [
-            NewEntry(candidate.call.call_id, candidate.tool, (candidate.call.result or {})["output"])
-            for candidate in candidates
-        ]
+        kept: list[Candidate] = []
+        entries: list[NewEntry] = []
+        for candidate in candidates:
+            try:
+                output = (candidate.call.result or {})["output"]
+                if candidate.kept_by == "archive_already":
+                    # A claim of its own to what it read back: whoever claims that now may give it up meanwhile.
+                    output = self._archive.original(candidate.source_ref, self._session)
+            except ReMeError as error:
+                yield candidate.call.id, error.message
+            else:
+                kept.append(candidate)
+                entries.append(NewEntry(candidate.call.call_id, candidate.tool, output))
         outcomes = self._archive.store_many(self._session, entries)
-        for candidate, outcome in zip(candidates, outcomes, strict=True):
+        for candidate, outcome in zip(kept, outcomes, strict=True):
             if isinstance(outcome, Stored):
                 self._stored[candidate.call.id] = outcome
             else:

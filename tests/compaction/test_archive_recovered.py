@@ -20,7 +20,9 @@ from models import ScriptedModel, always
 
 from reme_compact import BinaryAnswer
 from reme_compact.archive.archive import Archive
+from reme_compact.archive.names import TEXTS
 from reme_compact.archive.reference import Session, reference_to
+from reme_compact.archive.storing import NewEntry
 from reme_compact.history.preview import recovery_marker
 from reme_compact.history.recovery import RECOVERY_TOOL
 
@@ -42,6 +44,10 @@ def unrelated(pairs: int) -> list[dict[str, Any]]:
     return [message("assistant", call(f"u{n}", "shell"), result(f"u{n}", "done", "shell")) for n in range(pairs)]
 
 
+def texts_in(archive: Archive) -> list[str]:
+    return [name for name in everything_in(archive) if name.startswith(TEXTS)]
+
+
 async def go_on(archive: Archive, messages: list[dict[str, Any]], model: Any = None) -> dict[str, Any]:
     request = archived_request(messages, eligible_tool_names=["read_file"])
     return await compact_with(archive, request, model)
@@ -51,7 +57,7 @@ async def test_over_many_compactions_one_original_stays_one_original(archive: Ar
     """An agent loses a result, reads it back, loses it again, reads it back again: three times around."""
     answer = await go_on(archive, history(1))
     (reference,) = references_of(answer)
-    before = everything_in(archive)
+    texts_before = texts_in(archive)
     for turn in range(3):
         piece = archive.read(reference, SESSION, 0, 1500).text
         messages = [*answer["messages"], recovery(reference, piece, f"r{turn}"), *unrelated(1)]
@@ -64,8 +70,19 @@ async def test_over_many_compactions_one_original_stays_one_original(archive: Ar
         assert answer["stats"]["archived"] == {"results": 1, "chars": 1500}
         shown = answer["messages"][len(messages) - 2]["content"][1]["output"]
         assert shown.endswith("\n" + recovery_marker(reference))
-        assert everything_in(archive) == before
+        assert texts_in(archive) == texts_before
+        assert claimed(archive) == ["c0", *(f"r{number}" for number in range(turn + 1))]
     assert archive.original(reference, SESSION) == long_text("c0")
+
+
+async def test_what_was_read_back_is_claimed_for_whoever_shows_it(archive: Archive) -> None:
+    """The only other claim is given up meanwhile, as a compaction does that is cancelled."""
+    stored = archive.store(SESSION, NewEntry("c0", "read_file", long_text("c0")))
+    messages = [message("user", text("go")), recovery(stored.reference, long_text("c0")[:1500]), *unrelated(5)]
+    answer = await go_on(archive, messages)
+    assert references_of(answer) == [stored.reference]
+    archive.unclaim([stored])
+    assert archive.original(stored.reference, SESSION) == long_text("c0")
 
 
 async def test_a_recovered_result_whose_original_is_gone_is_kept(archive: Archive) -> None:
