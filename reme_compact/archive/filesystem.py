@@ -15,7 +15,7 @@ from reme_compact.archive.folders import (
     translated,
     translated_errors,
 )
-from reme_compact.archive.names import TEMPORARY
+from reme_compact.archive.names import TEMPORARY, parse_name
 from reme_compact.archive.storage import NewObject, ObjectInfo
 from reme_compact.contract.errors import ArchiveError, ArchiveUnavailableError, ConfigurationError
 
@@ -159,7 +159,8 @@ def _names(folder: int, path: str, beginning: str) -> Iterator[str]:
     for name, is_folder in found:
         if not name.startswith(beginning):
             continue
-        if not is_folder:
+        # A folder where an object belongs is damage, and has to be seen.
+        if not is_folder or parse_name(f"{path}{name}") is not None:
             yield f"{path}{name}"
             continue
         with suppress(FileNotFoundError), open_folder(folder, name) as inner:

@@ -72,25 +72,31 @@ class GroupWriting:
             try:
                 with open_folder(self._root, path, create=True) as folder:
                     for last in folders[path]:
-                        self._rename_one(folder, last, f"{path}/{last}")
+                        # What stands in the way of one object is nothing to the others.
+                        self._outcomes[f"{path}/{last}"] = self._rename_one(folder, last, f"{path}/{last}")
                     os.fsync(folder)
             except OSError as error:
                 return translated(error)
             return None
 
         for path, failure in zip(folders, self._for_each(rename_into, list(folders)), strict=True):
-            self._outcomes.update({f"{path}/{last}": failure for last in folders[path]})
+            if failure is not None:
+                self._outcomes.update({f"{path}/{last}": failure for last in folders[path]})
 
-    def _rename_one(self, folder: int, last: str, name: str) -> None:
+    def _rename_one(self, folder: int, last: str, name: str) -> _Failure:
         temporary_name = self._waiting[name]
         if name in self._ends:
             # A link is refused where a name exists, and so tells exactly one of several writers that it was first.
             with suppress(OSError):
                 os.link(temporary_name, last, src_dir_fd=self._temporary, dst_dir_fd=folder, follow_symlinks=False)
                 self._new.add(name)
-                return
-        os.rename(temporary_name, last, src_dir_fd=self._temporary, dst_dir_fd=folder)
+                return None
+        try:
+            os.rename(temporary_name, last, src_dir_fd=self._temporary, dst_dir_fd=folder)
+        except OSError as error:
+            return translated(error)
         del self._waiting[name]
+        return None
 
     def _for_each(self, work: Callable[[str], _Failure], names: Sequence[str]) -> list[_Failure]:
         threads = min(self._threads, len(names))

@@ -187,3 +187,19 @@ def test_a_deleted_session_leaves_no_folder(archive: Archive, directory: Path) -
     archive.delete(ANNA)
     assert list((directory / "sessions").iterdir()) == []
     assert list((directory / "blobs").iterdir()) == []
+
+
+def test_a_folder_where_an_envelope_belongs_is_damage_and_keeps_nothing_else_from_being_stored(tmp_path: Path) -> None:
+    archive = Archive(FilesystemStorage(tmp_path / "archive"))
+    entries = [entry(f"text {number}", f"call_{number}") for number in range(20)]
+    stored = archive.store_many(ANNA, entries)[3]
+    assert isinstance(stored, Stored)
+    name = envelope_name(parse_reference(stored.reference), stored.claim)
+    envelope = tmp_path / "archive" / name
+    envelope.unlink()
+    envelope.mkdir()
+    again = archive.store_many(ANNA, entries)
+    assert [isinstance(outcome, Stored) for outcome in again] == [number != 3 for number in range(20)]
+    assert [damage.name for damage in archive.verify().damages] == [name]
+    with pytest.raises(ArchiveDamagedError):
+        archive.read(stored.reference, ANNA)
